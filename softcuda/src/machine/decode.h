@@ -1,0 +1,91 @@
+// The table of operations: opcode -> a function that turns one PTX instruction into Ops.
+//
+// A family of instructions lives in one file `lanes_<family>.cpp`: its lane loops and, below them, the decode functions that
+// choose among them.  Such files are compiled once per SIMD level (SOFTCUDA_LEVEL is a namespace name: generic, avx2, avx512)
+// and everything in them lies in `namespace softcuda::SOFTCUDA_LEVEL`; each ends with `void register_<family>(OperationTable&)`,
+// declared below.  At start-up operation_table() calls those of the best level this CPU has.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string_view>
+
+#include "machine/program.h"
+
+namespace softcuda {
+
+class Decoder;
+// Emits Ops through the decoder, or calls decoder.unsupported(); never ignores a modifier (see Decoder::take).
+using DecodeFn = void (*)(Decoder&);
+
+class OperationTable {
+  public:
+    void add(std::string_view opcode, DecodeFn decode);   // one function per opcode; it looks at the modifiers itself
+    DecodeFn find(std::string_view opcode) const;
+
+  private:
+    std::unordered_map<std::string, DecodeFn> table_;
+};
+
+const OperationTable& operation_table();                  // chosen once, by CPU features (SOFTCUDA_SIMD=generic|avx2|avx512 overrides)
+const char* simd_level();                                 // "avx512"
+
+// One instruction being decoded.  After the decode function returns, every modifier must have been taken: what nobody
+// looked at is reported as unsupported, so that an unknown variant can never run as the plain one.
+class Decoder {
+  public:
+    virtual ~Decoder() = default;
+    explicit Decoder(const ptx::Instruction& instruction) : in(instruction) {}
+    const ptx::Instruction& in;
+
+    // --- modifiers
+    bool take(std::string_view modifier);                 // true, and marks it, if present and not yet taken
+    // index of the one present among the choices, or `otherwise` (-1) if none is
+    int take_one(std::initializer_list<std::string_view> choices, int otherwise = -1);
+    ptx::Type take_type();                                // the next untaken modifier that is a type name; Type::none if there is none
+    bool all_taken() const;
+
+    // --- operands
+    size_t count() const { return in.operands.size(); }
+    const ptx::Operand& operand(size_t i) const { return in.operands.at(i); }
+    // A row holding operand i as a value of `type`: a register of that width, an immediate (f32 immediates for f64
+    // types and the like are converted as PTX says), a special register, a symbol's address.
+    // With `any_width`, a wider register is accepted too (ld, st, cvt): look at Row::element_bytes.
+    virtual Row source(size_t i, ptx::Type type, bool any_width = false) = 0;
+    virtual Row source(const ptx::Operand& operand, ptx::Type type, bool any_width = false) = 0;
+    virtual Row destination(size_t i, ptx::Type type, bool any_width = false) = 0;   // `_` gives a scratch row
+    virtual Row destination(const ptx::Operand& operand, ptx::Type type, bool any_width = false) = 0;
+    virtual Row predicate_source(size_t i) = 0;           // a predicate row; negation (!%p) is materialised
+    virtual Row constant(uint64_t bits, int element_bytes) = 0;   // a row with these bits in every lane
+    virtual Row scratch(int element_bytes) = 0;           // a row of this instruction's own
+    virtual Row carry_flag() = 0;                         // predicate row of CC.CF (add.cc, addc, mad.hi.cc …)
+
+    // --- results
+    // Appends an Op with this exec; predicate, line and the rest are filled in.  Set rows on what is returned before the next emit.
+    virtual Op& emit(Exec exec) = 0;
+    // Keeps immutable data alive as long as the Program and returns a pointer for Op::extra.
+    virtual const void* keep(std::shared_ptr<const void> data) = 0;
+    virtual int sm() const = 0;                           // 90 for target sm_90
+    [[noreturn]] virtual void unsupported(const std::string& why = "") = 0;   // throws LoadError: instruction, source line, PTX line
+
+  private:
+    uint64_t taken_ = 0;
+};
+
+// The families.  Each is defined once per SIMD level.
+#define SOFTCUDA_FAMILIES(level)                      \
+    namespace level {                                 \
+    void register_integer(OperationTable& table);     \
+    void register_float(OperationTable& table);       \
+    void register_half(OperationTable& table);        \
+    void register_compare(OperationTable& table);     \
+    void register_convert(OperationTable& table);     \
+    void register_memory(OperationTable& table);      \
+    void register_warp(OperationTable& table);        \
+    void register_matrix(OperationTable& table);      \
+    }
+SOFTCUDA_FAMILIES(generic)
+SOFTCUDA_FAMILIES(avx2)
+SOFTCUDA_FAMILIES(avx512)
+
+}  // namespace softcuda

@@ -1,0 +1,131 @@
+// A module made ready to run: every PTX instruction decoded into an Op that names its operands as register rows.
+//
+// A *row* is one register of a warp: 32 lanes side by side, so that one instruction is one SIMD loop over a row.
+// Rows live in a *frame* (one per function activation of a warp) and are named by their byte offset in it.
+// Immediates and special registers are rows too, filled before the function runs; so an Op needs no operand kinds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ptx/ast.h"
+
+namespace softcuda {
+
+inline constexpr int warp_size = 32;
+inline constexpr uint32_t all_lanes = 0xffffffffu;
+
+class Warp;
+struct Op;
+struct Function;
+
+// Executes one instruction for the lanes in `lanes` (never empty).  Pure lane arithmetic, memory and the like;
+// control flow is the scheduler's (see Flow).
+using Exec = void (*)(Warp& warp, const Op& op, uint32_t lanes);
+
+// A register row: byte offset in the frame and bytes of one lane's element: 2, 4, 8 or 16; predicates are ONE uint32_t
+// mask of 32 bits (element_bytes 0).  8-bit registers are kept in 16-bit rows.  Rows are 64-byte aligned.
+struct Row {
+    uint32_t offset = 0;
+    uint8_t element_bytes = 0;
+};
+
+// How the scheduler continues after an Op.
+enum class Flow : uint8_t {
+    next,            // run exec, go to pc + 1
+    branch,          // lanes whose predicate holds go to `target`
+    branch_table,    // brx.idx: lane's index in row a, targets in `extra`
+    call,            // push a frame of function `callee`
+    call_indirect,   // function address in row a
+    ret,
+    exit,
+    barrier,         // bar/barrier of a block: exec describes it, the scheduler counts arrivals
+    cluster_barrier,
+    meet,            // .sync warp operations: exec runs once all lanes of the member mask (row `d`, or all) have come
+    yield,           // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
+};
+
+struct Op {
+    Exec exec = nullptr;
+    uint32_t dst = 0, a = 0, b = 0, c = 0, d = 0;   // row offsets; meaning is the instruction's
+    uint32_t dst2 = 0;                              // second result (setp p|q, shfl d|p, carry)
+    uint32_t predicate = no_row;                    // row of the guard predicate
+    bool predicate_negated = false;
+    Flow flow = Flow::next;
+    uint8_t small[6] = {};                          // family-specific small data (vector length, truth tables …)
+    uint32_t target = 0;                            // branch: op index;  call: index into Program::functions
+    uint32_t line = 0;                              // index into Program::locations (source line, PTX line, text)
+    uint64_t imm = 0;                               // family-specific (address offset, lut, …)
+    const void* extra = nullptr;                    // family-specific immutable data owned by the Program (see Decoder::keep)
+
+    static constexpr uint32_t no_row = 0xffffffffu;
+};
+
+struct SourceLine {                                 // what error messages and the inspector say about an Op
+    uint32_t file = 0, line = 0;                    // index into Program::files
+    uint32_t ptx_line = 0;
+    std::string text;                               // "ld.global.f32"
+};
+
+struct Parameter {
+    uint32_t offset = 0, bytes = 0, align = 1;      // in the parameter buffer
+};
+
+enum class Special : uint8_t;                       // %tid.x …; see specials.h
+
+struct Function {
+    std::string name;
+    bool is_entry = false;
+    std::vector<Op> code;
+    std::vector<Parameter> params, returns;
+    uint32_t param_bytes = 0;                       // entry: size of the kernel's parameter buffer
+    uint32_t frame_bytes = 0;                       // all rows
+    uint32_t constant_begin = 0;                    // [constant_begin, +constants.size()) of a frame is a copy of `constants`
+    std::vector<std::byte> constants;
+    std::vector<std::pair<Special, Row>> specials;  // rows filled when a warp starts
+    uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
+    uint32_t static_shared = 0;                     // entry: bytes of .shared variables it can reach
+    uint32_t max_threads = 0;                       // entry: product of .maxntid / .reqntid, 0 if not given
+    uint32_t required_threads[3] = {0, 0, 0};
+    uint32_t required_cluster[3] = {0, 0, 0};
+    uint32_t min_blocks = 0;
+    // From ptxas, through the compiler stand-in's notes; -1 when not known.
+    int registers = -1, spill_bytes = -1, stack_bytes = -1, ptxas_shared = -1, constant_bytes = -1;
+    ptx::Location location;
+};
+
+struct Symbol {                                     // a module-scope variable
+    uint64_t address = 0;                           // global/const: device address; shared: offset in the shared window
+    uint64_t bytes = 0;
+    std::string space;
+};
+
+// Owned by the driver's CUmodule; addresses inside it stay valid while it lives.  Immutable once loaded.
+struct Program {
+    std::string target;                             // "sm_90"
+    std::vector<std::string> files;
+    std::vector<SourceLine> locations;
+    std::vector<std::unique_ptr<Function>> functions;
+    std::unordered_map<std::string, uint32_t> function_index;
+    std::unordered_map<std::string, Symbol> symbols;
+    std::vector<std::shared_ptr<const void>> kept;  // what Op::extra points to
+    std::vector<uint64_t> allocations;              // device addresses to free on unload
+
+    const Function* find(const std::string& name) const;
+    std::string where(const Op& op) const;          // "snippets/reduction/reduce.cu:12 (ld.global.f32)"
+};
+
+struct LoadError : std::runtime_error {             // one line: what, where
+    using std::runtime_error::runtime_error;
+};
+
+class Memory;
+// Decode a parsed module and lay its variables out in `memory`.  Throws LoadError; nothing stays allocated then.
+std::unique_ptr<Program> load(const ptx::Module& module, Memory& memory);
+
+}  // namespace softcuda

@@ -1,0 +1,39 @@
+// A warp at work, as instructions see it.  How warps are scheduled is block.h's business.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+
+#include "machine/program.h"
+
+namespace softcuda {
+
+class Block;
+class Observer;
+
+enum class FaultKind : uint8_t {
+    illegal_address, misaligned_address, illegal_instruction, trap, assertion, deadlock, timeout, stack_overflow,
+    invalid_address_space, cancelled, internal,
+};
+
+class Warp {
+  public:
+    std::byte* frame = nullptr;       // rows of the running function
+    Block* block = nullptr;
+    Observer* observer = nullptr;     // null: nobody listens
+    uint32_t index = 0;               // of the warp in its block; lane i is thread index*32+i
+    uint32_t present = 0;             // lanes that exist (the last warp of a block may be partial)
+    uint32_t exited = 0;
+
+    template <class T>
+    T* row(uint32_t offset) { return std::launder(reinterpret_cast<T*>(frame + offset)); }
+    uint32_t& predicate(uint32_t offset) { return *row<uint32_t>(offset); }
+
+    // Ends the launch: throws, with kernel, block, thread and source line added by the scheduler.  `what` completes
+    // the sentence, e.g. "read of 4 bytes at 0x7f… is 12 bytes past the end of an allocation of 400 bytes".
+    [[noreturn]] void fault(FaultKind kind, const Op& op, int lane, const std::string& what);
+};
+
+}  // namespace softcuda
