@@ -1,0 +1,44 @@
+# Warpbook.  Each target does the set-up that it needs, and calls one tool.
+#
+#   make serve     the site in both languages at localhost:8000
+#   make test      every code block, softcuda's and the book's tests, and the site in a browser
+#   make site      the site into site/ (Chinese under site/zh/), strictly
+#   make record    run the programs on this machine's device and write records/  (ONLY=reduction: one article)
+#   make setup     only the set-up, into .venv
+#   make lint      ruff, clang-format, mypy
+#   make lock      renew the locks  (UPGRADE=1: take newer versions)
+#   make clean     remove all that these made
+#
+# PYTHON=python3.12 sets up with another Python (3.11 or newer).
+
+PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
+RUN := .venv/bin/python -m
+
+.PHONY: setup setup-site serve site test record lint lock clean
+
+setup:
+	@$(PYTHON) tools/setup_env.py all
+
+setup-site:
+	@$(PYTHON) tools/setup_env.py site
+
+serve: setup-site
+	@$(RUN) warpbook serve
+
+site: setup-site
+	@$(RUN) warpbook site
+
+test: setup
+	@$(RUN) pytest $(ARGS)
+
+record: setup
+	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY))
+
+lint: setup
+	@tools/lint.sh
+
+lock: setup-site
+	@UPGRADE=$(UPGRADE) tools/lock.sh
+
+clean:
+	rm -rf .venv .cache site node_modules theme/vendor .pytest_cache .mypy_cache .ruff_cache

