@@ -108,8 +108,10 @@ def fresh(rng: np.random.Generator, dtype: type, n: int) -> np.ndarray:
 
 
 def exact(values: np.ndarray) -> float:
-    """The sum without error: int64 for integers. Floats from `fresh` are multiples of 2^-24 below 1, so a float64 holds
-    the sum of 2^20 of them exactly; fsum adds those sums exactly and rounds once."""
+    """The sum without error: in int64 for integers, rounded once for floats.
+
+    Floats from `fresh` are multiples of 2^-24 below 1, so a float64 holds the sum of 2^20 of them exactly.
+    """
     if values.dtype == np.int32:
         return int(values.sum(dtype=np.int64))
     parts = np.array_split(values, -(-values.size // 2**20))
@@ -132,12 +134,14 @@ def compare(
     reducer: Reducer, rung: Rung, n: int, result: cuda.DeviceAllocation, reference: float
 ) -> tuple[float, float]:
     """Hold one result against its reference; return error and bound. `not (error <= bound)` is true of NaN."""
-    got = download(where, reducer.dtype)
+    got = download(result, reducer.dtype)
     error = abs(float(got) - reference)
     # all elements are positive, so the sum of magnitudes is the sum; the second factor covers terms of second order
     bound = 0.0 if reducer.dtype == np.int32 else reducer.depth(rung, n) * 2.0**-24 * reference * 1.01
     if not error <= bound:
-        raise SystemExit(f"reduce_{rung.name}<{reducer.dtype}> at n = {n}: {got} is off by {error:.3g} > {bound:.3g}")
+        raise AssertionError(
+            f"reduce_{rung.name}<{reducer.dtype}> at n = {n}: {got} is off by {error:.3g} > {bound:.3g}"
+        )
     return error, bound
 
 
@@ -173,7 +177,7 @@ def time_copy(reducer: Reducer, buffers: list, spare: cuda.DeviceAllocation, n: 
         cuda.memcpy_dtoh(got, spare)
         cuda.memcpy_dtoh(want, buffers[(times[way].repeats + 4) % 2])
         if not np.array_equal(got, want):
-            raise SystemExit(f"copy by {way}: the copy differs from its source")
+            raise AssertionError(f"copy by {way}: the copy differs from its source")
     best = min(times, key=lambda way: times[way].median)
     return best, times[best]
 
@@ -226,7 +230,7 @@ def time_all(rng: np.random.Generator, n: int) -> None:
             tensors = [torch.as_tensor(Shared(b, n, reducer.dtype), device="cuda") for b in buffers]
             got = float(torch.sum(tensors[0]))
             if not abs(got - references[0]) <= (1e-5 * references[0] if not tag else 0):
-                raise SystemExit(f"torch.sum of {reducer.dtype}: {got}, not {references[0]}")
+                raise AssertionError(f"torch.sum of {reducer.dtype}: {got}, not {references[0]}")
             times["torch" + tag] = wb.time(lambda i, tensors=tensors: torch.sum(tensors[i % 2]))
             del tensors
         for buffer in (*buffers, spare):

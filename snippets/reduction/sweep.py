@@ -50,7 +50,7 @@ for unroll, pattern, hint in itertools.product(UNROLLS, PATTERNS, HINTS):
         got = np.empty(1, np.float32)
         cuda.memcpy_dtoh(got, out)
         if not abs(got[0] - reference) <= 1e-4 * reference:
-            raise SystemExit(f"{pattern} {hint} {unroll} {block} {blocks_per_sm}: {got[0]}, not {reference}")
+            raise AssertionError(f"{pattern} {hint} {unroll} {block} {blocks_per_sm}: {got[0]}, not {reference}")
         seconds = wb.time(launch, repeats=11, warmup=2, poison=poison).median if GPU else 0.0
         results.append((seconds, pattern, hint, unroll, block, blocks_per_sm))
 
