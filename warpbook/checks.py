@@ -1,0 +1,65 @@
+"""What can be checked without running anything: pages, the names they use, records and claims."""
+
+from __future__ import annotations
+
+from warpbook import records
+from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
+from warpbook.hashes import normal_kernel, normal_python
+from warpbook.pages import Block, Page
+from warpbook.render import markdown_of
+from warpbook.values import Values
+
+
+def problems(book: Book, devices: list[str]) -> list[str]:
+    """One line for each thing wrong."""
+    out: list[str] = []
+    for language in LANGUAGES:
+        values = Values(book)
+        for path in book.pages(language):
+            try:
+                out += markdown_of(Page(book, path), language, values).problems
+            except BookError as error:
+                out.append(str(error))
+    if out:
+        return out
+    for article in book.articles():
+        out += parted(book, article)
+        for device in devices:
+            out += records.stale(book, device, article)
+        out += records.broken_claims(book, PRIMARY, article)
+        out += records.value_disagreements(book, article, SOFTCUDA, PRIMARY)
+    return list(dict.fromkeys(out))
+
+
+def same(a: Block, b: Block) -> bool:
+    """The same block; comments may be in the page's language."""
+    if a.language != b.language:
+        return False
+    if a.is_python:
+        try:
+            return normal_python(a.code) == normal_python(b.code)
+        except SyntaxError:
+            return a.code == b.code
+    if a.language in ("cuda", "cpp", "c"):
+        return normal_kernel(a.code) == normal_kernel(b.code)
+    return a.language in ("text", "console") or a.code == b.code
+
+
+def parted(book: Book, article: str) -> list[str]:
+    """One line saying where an article's two pages stop showing the same blocks."""
+    english, chinese = (book.page_of(article, language) for language in ("en", "zh"))
+    if not english and not chinese:
+        return []
+    if not english or not chinese:
+        there, missing = (english, "zh") if english else (chinese, "en")
+        assert there is not None
+        name = book.relative(there)
+        return [f"{name}: there is no {name.replace('docs/en', 'docs/zh') if missing == 'zh' else name.replace('docs/zh', 'docs/en')}"]
+    one, two = Page(book, english).blocks, Page(book, chinese).blocks
+    for a, b in zip(one, two, strict=False):
+        if not same(a, b):
+            return [f"{a.where} and {b.where}: the two languages show different blocks from here on"]
+    if len(one) != len(two):
+        more = (one if len(one) > len(two) else two)[min(len(one), len(two))]
+        return [f"{more.where}: the other language does not show this block"]
+    return []

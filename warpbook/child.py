@@ -1,0 +1,100 @@
+"""The process that runs one page's blocks: `python child.py JOB RESULT`.
+
+Imports nothing but the standard library, so that a page sees the modules a program of its own would. JOB is
+a JSON list of {"name", "code", "lines": [[file, line], …]}; RESULT gets one JSON line a block as it ends, so that
+a process that dies still says how far it came.
+"""
+
+import ast
+import contextlib
+import ctypes
+import json
+import linecache
+import os
+import sys
+import tempfile
+import traceback
+import types
+
+
+@contextlib.contextmanager
+def captured():
+    """Collect everything written to file descriptor 1: Python's, C's and, after a synchronisation, the device's."""
+    flush()
+    kept = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        text: list[str] = []
+        try:
+            yield text
+        finally:
+            flush()
+            os.dup2(kept, 1)
+            os.close(kept)
+            file.seek(0)
+            text.append(file.read().decode("utf-8", "replace"))
+
+
+def flush() -> None:
+    sys.stdout.flush()
+    ctypes.CDLL(None).fflush(None)
+
+
+def synchronise() -> None:
+    """Wait for the device, so that a kernel's printf and its errors belong to the block that launched it."""
+    driver = sys.modules.get("pycuda.driver")
+    if driver is not None and driver.Context.get_current() is not None:
+        driver.Context.synchronize()
+
+
+def describe(error: BaseException, jobs: dict) -> dict:
+    """The error as written in pages and snippets: no frame of ours, every block's line where it was written."""
+    told = traceback.TracebackException.from_exception(error)
+    seen: traceback.TracebackException | None = told
+    while seen is not None:
+        for frame in seen.stack:
+            if frame.filename in jobs:
+                file, number = place(jobs[frame.filename], frame.lineno)
+                frame.filename, frame.lineno = file, number
+        seen.stack[:] = [f for f in seen.stack if f.filename != __file__]
+        if isinstance(error, SyntaxError) and seen is told and told.filename in jobs:
+            told.filename, line = place(jobs[told.filename], error.lineno)
+            told.lineno = str(line)
+        seen = seen.__cause__ or seen.__context__
+    last = [f for f in told.stack if any([f.filename, f.lineno] in job["lines"] for job in jobs.values())]
+    at = [last[-1].filename, last[-1].lineno] if last else None
+    if at is None and isinstance(error, SyntaxError) and told.filename:
+        at = [told.filename, int(told.lineno or 0)]
+    head = "".join(traceback.format_exception_only(error)).strip()
+    return {"at": at, "what": head, "traceback": "".join(told.format())}
+
+
+def place(job: dict, number: int | None) -> list:
+    lines = job["lines"]
+    return lines[min(max(number or 1, 1), len(lines)) - 1] if lines else [job["name"], number]
+
+
+def main(job_file: str, result_file: str) -> int:
+    with open(job_file, encoding="utf-8") as file:
+        jobs = {job["name"]: job for job in json.load(file)}
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module  # so that pickling and dataclasses find what blocks define
+    with open(result_file, "w", encoding="utf-8") as results:
+        for name, job in jobs.items():
+            linecache.cache[name] = (len(job["code"]), None, job["code"].splitlines(True), name)
+            failure = None
+            with captured() as text:
+                try:
+                    exec(compile(ast.parse(job["code"], name), name, "exec"), module.__dict__)
+                    synchronise()
+                except BaseException as error:  # SystemExit too: a page is not over before its last block
+                    failure = describe(error, jobs)
+            results.write(json.dumps({"stdout": text[0], "failure": failure}) + "\n")
+            results.flush()
+            if failure:
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))

@@ -1,0 +1,58 @@
+"""`python -m warpbook serve | site | record | check`. Each prints one line for bad input and ends with status 1."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError, here
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m warpbook", description="Build, serve, record and check the book.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    serve = commands.add_parser("serve", help="serve both languages, and again on every edit; runs no kernel")
+    serve.add_argument("--host", default="localhost")
+    serve.add_argument("--port", type=int, default=8000)
+    site = commands.add_parser("site", help="build the site, strictly")
+    site.add_argument("--output", type=Path, help="where (default: site/)")
+    record = commands.add_parser("record", help="run pages and programs on this machine's device and keep what it said")
+    record.add_argument("--only", metavar="ARTICLE", action="append", default=[], help="this article; may be repeated")
+    record.add_argument("--update", action="store_true", help="run again what is fresh, too")
+    commands.add_parser("check", help="pages, records and claims, without running anything")
+    options = parser.parse_args(arguments)
+    book = here()
+    try:
+        if options.command == "serve":
+            from warpbook import site as builder  # MkDocs is not on a machine that only records
+
+            builder.serve(book, options.host, options.port)
+        elif options.command == "site":
+            from warpbook import site as builder
+
+            output = builder.build(book, options.output or book.root / "site")
+            print(f"built {book.relative(output)}/")
+        elif options.command == "record":
+            from warpbook.recorder import record as run
+
+            return 1 if run(book, options.only, options.update) else 0
+        else:
+            return check(book)
+    except BookError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("stopped; what was finished is kept", file=sys.stderr)
+        return 130
+    return 0
+
+
+def check(book: Book) -> int:
+    from warpbook.checks import problems
+
+    found = problems(book, [SOFTCUDA, PRIMARY])
+    for line in found:
+        print(line)
+    print(f"{len(found)} problems" if found else "pages, records and claims are in order")
+    return 1 if found else 0

@@ -1,0 +1,86 @@
+"""What Nsight Compute read: which metrics are asked for, and how its answer is understood.
+
+A page names the programs to profile in its front matter (`counters: ["reduction/ladder.py --small"]`).
+Metrics keep NVIDIA's names everywhere: here, in the records, on the pages.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+from warpbook.book import Book, BookError
+from warpbook.run import environment
+
+METRICS = (
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "smsp__inst_executed.sum",
+    "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "smsp__sass_average_branch_targets_threads_uniform.pct",
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "lts__t_sector_hit_rate.pct",
+    "gpu__time_duration.sum",
+)
+
+
+def profile(book: Book, command: str) -> list[dict[str, Any]]:
+    """Every launch of `command` (a program under snippets/ and its arguments), in order.
+
+    Returns [{"kernel", "grid", "block", "metrics": {name: number}}]. Raises BookError if ncu fails or
+    profiles nothing.
+    """
+    program, *arguments = command.split()
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        raise BookError("ncu is not on PATH; it comes with the CUDA toolkit")
+    done = subprocess.run(
+        [ncu, "--clock-control", "none", "--metrics", ",".join(METRICS), "--csv", "--page", "raw", "--print-units",
+         "base", sys.executable, f"snippets/{program}", *arguments],
+        cwd=book.root, env=environment(book, program.split("/")[0]), capture_output=True, text=True, timeout=1800,
+    )  # fmt: skip
+    if done.returncode:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line or "Error" in line]
+        raise BookError(f"ncu of {command} fails: {said[0] if said else f'exit status {done.returncode}'}")
+    launches = parse(done.stdout)
+    if not launches:
+        raise BookError(f"ncu of {command} saw no kernel")
+    return launches
+
+
+def parse(text: str) -> list[dict[str, Any]]:
+    """Read `ncu --csv --page raw`: a header, a line of units, then one line a launch, after the program's own output."""
+    lines = text.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if start is None:
+        return []
+    rows = list(csv.DictReader(io.StringIO("\n".join(lines[start:]))))
+    out = []
+    for row in rows:
+        if not (row.get("ID") or "").isdigit():
+            continue  # the line of units, or a line that the program printed at its end
+        metrics = {name: number(row[name]) for name in METRICS if row.get(name) not in (None, "", "n/a")}
+        kernel = re.split(r"[(<]", row["Kernel Name"])[0].split()[-1]
+        out.append({"kernel": kernel, "grid": triple(row["Grid Size"]), "block": triple(row["Block Size"]),
+                    "metrics": metrics})  # fmt: skip
+    return out
+
+
+def number(text: str) -> float | int:
+    value = float(text.replace(",", ""))
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def triple(text: str) -> list[int]:
+    return [int(n) for n in re.findall(r"\d+", text)]

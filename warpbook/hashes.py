@@ -1,0 +1,102 @@
+"""The hash that says whether a record still belongs to the code: what a machine would notice, and nothing else.
+
+Kernels count with comments and white space normalised; Python as its syntax tree, so that neither comments
+nor formatting matter and every Python version finds the same hash; the timing helper only through its VERSION.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from pathlib import Path
+
+from warpbook.book import Book, BookError
+
+KERNEL_SUFFIXES = (".cu", ".cuh")
+# A string, a character, or a comment, whichever begins first.
+CPP_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def normal_kernel(text: str) -> str:
+    """CUDA C without comments, every run of white space one space; preprocessor lines keep a line each."""
+    text = CPP_TOKENS.sub(lambda m: m[0] if m[0][0] in "\"'" else " ", text.replace("\\\n", " "))
+    out: list[str] = []
+    for line in (" ".join(line.split()) for line in text.splitlines()):
+        if line.startswith("#") or not out or out[-1].startswith("#"):
+            out.append(line)
+        elif line:
+            out[-1] = f"{out[-1]} {line}".strip()
+    return "\n".join(line for line in out if line)
+
+
+def normal_python(code: str) -> str:
+    """The syntax tree as text. Not `ast.dump`, whose form changes with Python's version."""
+
+    def show(node: object) -> str:
+        if isinstance(node, ast.AST):
+            fields = [(name, value) for name, value in ast.iter_fields(node)
+                      if value not in (None, []) and name not in ("kind", "type_comment")]  # fmt: skip
+            return f"{type(node).__name__}({','.join(f'{name}={show(value)}' for name, value in fields)})"
+        if isinstance(node, list):
+            return f"[{','.join(map(show, node))}]"
+        return repr(node)
+
+    return show(ast.parse(code))
+
+
+def helper_version(book: Book) -> str:
+    """VERSION of snippets/warpbench.py, read and not imported; "0" where there is no helper."""
+    helper = book.snippets / "warpbench.py"
+    match = re.search(r"^VERSION(?:\s*:[^=]+)?\s*=\s*(\S+)", helper.read_text("utf-8"), re.M) if helper.exists() else None
+    return match[1] if match else "0"
+
+
+def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
+    """Hash of Python `codes` run in this order, the modules of snippets/<article>/ they import, the kernels they name."""
+    python: dict[str, str] = {f"{i}": code for i, code in enumerate(codes)}
+    kernels: dict[str, str] = {}
+    queue = list(codes)
+    while queue:
+        code = queue.pop()
+        try:
+            tree = ast.parse(code)
+        except SyntaxError as error:
+            raise BookError(f"{where}: not Python: {error.msg}") from None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                if node.value.endswith(KERNEL_SUFFIXES):
+                    add_kernel(book, find(book, article, node.value), kernels)
+            for name in imported(node):
+                module = book.snippets / article / f"{name}.py"
+                key = book.relative(module)
+                if module.is_file() and key not in python:
+                    python[key] = module.read_text("utf-8")
+                    queue.append(python[key])
+    parts = [f"warpbench {helper_version(book)}"]
+    parts += [f"{name}\n{normal_python(code)}" for name, code in sorted(python.items())]
+    parts += [f"{name}\n{normal_kernel(text)}" for name, text in sorted(kernels.items())]
+    return "sha256:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name.split(".")[0] for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        return [node.module.split(".")[0]]
+    return []
+
+
+def find(book: Book, article: str, name: str) -> Path | None:
+    places = (book.snippets / name, book.snippets / article / name, book.root / name)
+    return next((place for place in places if place.is_file()), None)
+
+
+def add_kernel(book: Book, path: Path | None, kernels: dict[str, str]) -> None:
+    """Take in a kernel file and the files beside it that it includes."""
+    if path is None or book.relative(path) in kernels:
+        return
+    text = kernels[book.relative(path)] = path.read_text("utf-8")
+    for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE):
+        included = path.parent / name
+        add_kernel(book, included if included.is_file() else None, kernels)

@@ -1,0 +1,129 @@
+"""MkDocs hooks: a thin skin over `warpbook`. Everything that matters is in render, values, mathematics and pages."""
+
+from __future__ import annotations
+
+import html
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page as MkDocsPage
+from mkdocs.utils import get_relative_url
+
+from warpbook import mathematics, render
+from warpbook.book import Book, BookError
+from warpbook.pages import Page
+from warpbook.values import Values
+
+log = logging.getLogger("mkdocs.warpbook")
+
+
+class State:
+    """What one build of one language knows."""
+
+    def __init__(self, config: MkDocsConfig) -> None:
+        self.book = Book(Path(config.config_file_path).absolute().parent)
+        self.language = str(config.theme["language"])
+        self.values = Values(self.book)
+        self.tokens: dict[str, dict[str, str]] = {}
+        self.pages: dict[str, Page] = {}
+
+
+state: State
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    global state
+    state = State(config)
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """KaTeX's style and fonts, and the records that numbers link to."""
+    katex = mathematics.modules(state.book) / "katex" / "dist"
+    found = [katex / "katex.min.css", *sorted((katex / "fonts").glob("*.woff2"))]
+    for path in found:
+        files.append(File.generated(config, f"assets/katex/{path.relative_to(katex).as_posix()}", abs_src_path=str(path)))
+    for path in sorted(state.book.records.glob("*/*.json")):
+        files.append(File.generated(config, state.book.relative(path), abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
+    path = Path(str(page.file.abs_src_path))
+    source = Page(state.book, path)
+    try:
+        made = render.markdown_of(source, state.language, state.values, get_relative_url(".", page.url or "."))
+    except BookError as error:
+        log.warning(str(error))
+        return f"!!! failure\n    {html.escape(str(error))}\n"
+    for problem in made.problems:
+        log.warning(problem)
+    state.tokens[page.file.src_uri] = made.tokens
+    state.pages[page.file.src_uri] = source
+    return re.sub(r"\A---\n.*?\n---\n", "", made.markdown, flags=re.DOTALL)
+
+
+def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
+    name = page.file.src_uri
+    if name in state.pages:
+        check_rendered(content, state.pages[name])
+    return render.place(content, state.tokens.get(name, {}))
+
+
+def check_rendered(content: str, page: Page) -> None:
+    """What is rendered is what is run: the page's Python blocks, character for character."""
+    pattern = r'<div class="language-python[^"]*highlight"[^>]*>.*?<code>(.*?)</code>'
+    shown = [html.unescape(re.sub(r"<[^>]+>", "", code)) for code in re.findall(pattern, content, re.DOTALL)]
+    run = [block.code for block in page.python]
+    for i in range(max(len(shown), len(run))):
+        if i >= len(shown) or i >= len(run) or shown[i].strip("\n") != run[i].strip("\n"):
+            where = page.python[min(i, len(run) - 1)].where if run else page.name
+            log.warning(f"{where}: what is rendered here is not what is run ({len(shown)} and {len(run)} Python blocks)")
+            return
+
+
+def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
+    """All formulas of the language at once."""
+    pages = [file.page for file in files.documentation_pages() if file.page and file.page.content]
+    try:
+        made = mathematics.typeset(state.book, [f for page in pages for f in mathematics.find(page.content or "")])
+    except BookError as error:
+        log.warning(str(error))
+        return env
+    for page in pages:
+        page.content = mathematics.place(page.content or "", made)
+    return env
+
+
+def on_page_context(context: Any, page: MkDocsPage, config: MkDocsConfig, nav: Any) -> Any:
+    """Where the same page is in each language, for the switcher and for hreflang."""
+    prefixes = {alternate["lang"]: alternate["path"] for alternate in config.extra["alternate"]}
+    root = "../" * prefixes[state.language].count("/")  # from this language's root to the site's
+    source = Path(page.file.src_uri)
+    context["languages"] = [
+        {
+            "lang": alternate["lang"],
+            "name": alternate["name"],
+            "url": get_relative_url(".", page.url or ".").rstrip("/") + "/" + root + alternate["path"]
+            + ((page.url or "") if (state.book.docs / alternate["lang"] / source).exists() else ""),
+            "absolute": absolute(config, state.language, alternate["path"], page.url or ""),
+        }
+        for alternate in config.extra["alternate"]
+    ]  # fmt: skip
+    return context
+
+
+def absolute(config: MkDocsConfig, language: str, path: str, url: str) -> str:
+    site = (config.site_url or "").removesuffix("/")
+    if language != "en":
+        site = site.removesuffix(f"/{language}")
+    return f"{site}/{path}{url}"
+
+
+def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
+    """Material links each language's home page in the head; ours name this page (see theme/main.html)."""
+    return re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output)

@@ -1,0 +1,221 @@
+"""A page as the site shows it: the expanded text with values in its prose, outputs under its blocks.
+
+What Markdown must not touch (outputs, charts, tables of claims) stands in the text as a token in a paragraph of
+its own, and `place` puts the HTML there afterwards.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from warpbook import charts, records
+from warpbook.book import PRIMARY, SOFTCUDA, BookError
+from warpbook.pages import Page
+from warpbook.values import EXPRESSION, Values, quantity, render, substitute
+
+CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
+DIRECTIVE = re.compile(r"(claims|chart:[a-z0-9_-]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
+SHOWN_DEVICES = (PRIMARY, SOFTCUDA)  # the order of outputs under a block
+WORDS = {
+    "en": {"output": "Output", "softcuda": "no GPU (softcuda)", "device": "printed by", "claim": "Claim",
+           "predicted": "Predicted", "measured": "Measured", "gate": "Held to", "source": "Source",
+           "at_least": "at least {}", "at_most": "at most {}"},
+    "zh": {"output": "输出", "softcuda": "无 GPU（softcuda）", "device": "打印自", "claim": "结论",
+           "predicted": "预测", "measured": "实测", "gate": "检验门槛", "source": "出处",
+           "at_least": "不低于 {}", "at_most": "不高于 {}"},
+}  # fmt: skip
+
+
+@dataclass
+class Rendered:
+    """Markdown for the site, the HTML behind its tokens, and one line for each thing wrong."""
+
+    markdown: str = ""
+    tokens: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Rendered:
+    """The page's Markdown after expansion. A missing value is a problem and a `?`, so that a preview goes on."""
+    out = Rendered()
+    lines: list[str] = []
+    fenced = {block.start: block for block in page.blocks}
+    outputs = Outputs(page, language, out.problems)
+    python = 0
+    i = 0
+    while i < len(page.lines):
+        block = fenced.get(i)
+        if block:
+            end = i + len(block.lines) + 1
+            lines += [line.text for line in page.lines[i : end + 1]]
+            if block.is_python:
+                add_token(out, lines, outputs.box(python), block.indent)
+                python += 1
+            i = end + 1
+            continue
+        line = page.lines[i]
+        where = f"{page.name}:{line.page_number}"
+        alone = EXPRESSION.fullmatch(line.text.strip())
+        directive = DIRECTIVE.match(alone[1]) if alone else None
+        if directive:
+            made = tried(out, where, lambda text=directive[1]: show(page, language, values, text, outputs))
+            add_token(out, lines, made, line.text[: len(line.text) - len(line.text.lstrip())])
+        else:
+            text = substitute(line.text, lambda t, w=where: tried(out, w, lambda: render(t, page.article, language,
+                                                                                         values, root)))  # type: ignore[misc]
+            join(lines, text, fresh=i == 0 or (i - 1) in ends(page))
+        i += 1
+    out.markdown = "\n".join(lines) + "\n"
+    return out
+
+
+def ends(page: Page) -> set[int]:
+    return {block.start + len(block.lines) + 1 for block in page.blocks}
+
+
+def join(lines: list[str], text: str, fresh: bool) -> None:
+    """Add a line of prose. A line break between two Han characters would be shown as a blank, so it goes."""
+    before = lines[-1] if lines and not fresh else ""
+    if re.search(rf"{CJK}$", before) and re.match(rf"\s*{CJK}", text) and not before.lstrip().startswith("#"):
+        lines[-1] = before + text.lstrip()
+    else:
+        lines.append(text)
+
+
+def tried(out: Rendered, where: str, make: Callable[[], str]) -> str:
+    try:
+        return make()
+    except BookError as error:
+        out.problems.append(f"{where}: {error}")
+        return '<span class="wb-missing">?</span>'
+
+
+def add_token(out: Rendered, lines: list[str], made: str, indent: str) -> None:
+    if made:
+        token = f"WARPBOOK{len(out.tokens)}TOKEN"
+        out.tokens[token] = made
+        lines += ["", indent + token, ""]
+
+
+def place(content: str, tokens: dict[str, str]) -> str:
+    """Put the HTML where its token stands; after the list of annotations that belongs to the block, if there is one."""
+    for token, made in tokens.items():
+        paragraph = f"<p>{token}</p>"
+        at = content.find(paragraph)
+        rest = content[at + len(paragraph) :].lstrip()
+        if "wb-output" in made and rest.startswith("<ol>"):
+            stop = end_of_list(rest)
+            content = content[:at] + rest[:stop] + made + rest[stop:]
+        else:
+            content = content.replace(paragraph, made)
+    return content
+
+
+def end_of_list(text: str) -> int:
+    depth = 0
+    for match in re.finditer(r"<(/?)ol\b[^>]*>", text):
+        depth += -1 if match[1] else 1
+        if depth == 0:
+            return match.end()
+    return 0
+
+
+# -- outputs -----------------------------------------------------------------------------------------------------
+
+
+class Outputs:
+    """What the recorded devices printed for a page's blocks."""
+
+    def __init__(self, page: Page, language: str, problems: list[str]) -> None:
+        self.page, self.words = page, WORDS[language]
+        self.records = {d: r for d in SHOWN_DEVICES if (r := records.read(page.book, d, page.article)) is not None}
+        hashes = records.block_hashes(page)
+        self.fresh = {device: [entry["code"] for entry in record["blocks"]] == hashes
+                      for device, record in self.records.items()}  # fmt: skip
+        for device in self.records:
+            if not self.fresh[device]:
+                problems += records.stale(page.book, device, page.article)[:1]
+        if hashes and not self.records:
+            problems.append(f"{page.name}: no record on any device; {records.remedy(SOFTCUDA, page.article)}")
+
+    def box(self, index: int) -> str:
+        texts = {device: record["blocks"][index]["stdout"] for device, record in self.records.items()
+                 if index < len(record["blocks"])}  # fmt: skip
+        return self.html(texts)
+
+    def of_program(self, program: str) -> str:
+        name = program if "/" in program else f"{self.page.article}/{program}"
+        texts = {device: record["programs"][name]["stdout"] for device, record in self.records.items()
+                 if name in record["programs"]}  # fmt: skip
+        if not texts:
+            raise BookError(f'no record has an output of "{name}"; {records.remedy(SOFTCUDA, self.page.article)}')
+        return self.html(texts)
+
+    def html(self, texts: dict[str, str]) -> str:
+        texts = {device: text.rstrip() for device, text in texts.items() if text.strip()}
+        if not texts:
+            return ""
+        names = {device: self.words["softcuda"] if device == SOFTCUDA else
+                 str(self.records[device]["device"].get("name", device)) for device in texts}  # fmt: skip
+        first, *others = texts
+        panes = [f'<pre class="wb-output__text" data-device="{d}" tabindex="0" aria-label="{html.escape(names[d])}"'
+                 f'{"" if d == first else " hidden"}><samp>{html.escape(t)}</samp></pre>' for d, t in texts.items()]  # fmt: skip
+        buttons = "".join(f'<button type="button" data-device="{d}" aria-pressed="{str(d == first).lower()}">'
+                          f"{html.escape(names[d])}</button>" for d in texts)  # fmt: skip
+        switch = f'<div class="wb-switch" role="group" aria-label="{self.words["device"]}">{buttons}</div>'
+        machine = f'<span class="wb-output__device">{html.escape(names[first])}</span>'
+        return (f'<div class="wb-output" data-search-exclude><details open><summary>{self.words["output"]}'
+                f"{'' if others else machine}</summary>{''.join(panes)}</details>{switch if others else ''}</div>")
+
+
+# -- directives --------------------------------------------------------------------------------------------------
+
+
+def show(page: Page, language: str, values: Values, text: str, outputs: Outputs) -> str:
+    kind, _, name = text.partition(":")
+    if kind == "chart":
+        return charts.draw(name, values.record(page.article), language)
+    if kind == "figure":
+        return figure(page, name)
+    if kind == "output":
+        return outputs.of_program(name)
+    return claims(values.record(page.article), language)
+
+
+def figure(page: Page, name: str) -> str:
+    """An SVG drawn by hand, inline, so that it takes the page's colours and font."""
+    path: Path = page.path.parent / "figures" / f"{name}.svg"
+    if not path.exists():
+        raise BookError(f"there is no {page.book.relative(path)}")
+    text = path.read_text("utf-8")
+    try:
+        ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise BookError(f"{page.book.relative(path)}:{error.position[0]}: not well-formed SVG") from None
+    return f'<figure class="wb-figure">{re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL).strip()}</figure>'
+
+
+def claims(record: dict[str, Any], language: str) -> str:
+    words = WORDS[language]
+    rows = []
+    for entry in record["programs"].values():
+        for claim in entry["claims"].values():
+            unit = "x" if claim.get("ratio") else entry["values"].get(claim.get("value"), {}).get("unit", "1")
+            gate = [words[key].format(quantity(float(claim[key]), unit)) for key in ("at_least", "at_most")
+                    if claim.get(key) is not None]  # fmt: skip
+            predicted = claim.get("predicted")
+            said = quantity(float(predicted), unit) if isinstance(predicted, (int, float)) else str(predicted or "–")
+            rows.append([html.escape(str(claim[language])), html.escape(said),
+                         f"<strong>{quantity(records.measured(claim, entry['values']), unit)}</strong>",
+                         html.escape(", ".join(gate)), html.escape(str(claim.get("source") or "–"))])  # fmt: skip
+    if not rows:
+        raise BookError("the record has no claims")
+    head = "".join(f'<th scope="col">{words[key]}</th>' for key in ("claim", "predicted", "measured", "gate", "source"))
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="wb-claims" tabindex="0" role="region" aria-label="{words["claim"]}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
