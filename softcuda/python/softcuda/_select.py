@@ -1,0 +1,137 @@
+"""Choose between the machine's CUDA device and softcuda's, and make the choice hold for this process.
+
+SOFTCUDA=force takes softcuda whatever the machine has, SOFTCUDA=0 never does; otherwise a real device wins.
+SOFTCUDA_QUIET=1 silences the line on stderr.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from softcuda import _toolkit
+
+PROBE_SECONDS = 60  # a driver that has to load its kernel module takes seconds
+
+
+class SelectError(RuntimeError):
+    """softcuda was wanted and cannot be had; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`soft`: run on softcuda; `reason`: why, in words that follow a colon; `devices`: what the driver has."""
+
+    soft: bool
+    reason: str
+    devices: list[str] = field(default_factory=list)
+    driver_version: int = 0
+
+
+def probe_driver() -> dict:
+    """What `_probe` found, in a process of its own."""
+    python = sys.executable
+    if not python:  # an embedded interpreter
+        return {"reason": "cannot look for a CUDA driver without sys.executable"}
+    command = [python, "-I", "-S", str(Path(__file__).with_name("_probe.py"))]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS)
+        return json.loads(done.stdout.splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        return {"reason": f"the NVIDIA driver did not answer within {PROBE_SECONDS} s"}
+    except (OSError, IndexError, ValueError):
+        return {"reason": "asking the NVIDIA driver for a device failed"}
+
+
+def choose() -> Choice:
+    """Decide, changing nothing."""
+    wanted = os.environ.get("SOFTCUDA", "").lower()
+    if wanted in ("force", "1"):
+        return Choice(True, f"SOFTCUDA={wanted}")
+    found = probe_driver()
+    devices, version = found.get("devices", []), found.get("version", 0)
+    if wanted in ("0", "never"):
+        return Choice(False, f"SOFTCUDA={wanted}; {found.get('reason', devices)}", devices, version)
+    if wanted not in ("", "auto"):
+        raise SelectError(f"SOFTCUDA={wanted} is not one of force, 0, auto")
+    if devices:
+        return Choice(False, "the NVIDIA driver has a device", devices, version)
+    return Choice(True, found["reason"])
+
+
+def set_path(soft: bool) -> None:
+    """Put the compiler that belongs to the device on PATH; child processes inherit it."""
+    own, toolkit = str(_toolkit.stand_in()), _toolkit.nvidia()
+    entries = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if entry != own]
+    if soft:
+        entries.insert(0, own)
+        os.environ["SOFTCUDA_PYTHON"] = sys.executable or ""
+        if toolkit:
+            os.environ["SOFTCUDA_TOOLKIT"] = str(toolkit)
+    elif toolkit and not _toolkit.which("nvcc", skip=_toolkit.stand_in()):
+        entries.append(str(toolkit / "bin"))
+    os.environ["PATH"] = os.pathsep.join(entries)
+
+
+def load_soft() -> ctypes.CDLL:
+    """Load softcuda's library so that PyCUDA's cu* symbols, and the name libcuda.so.1, resolve to it."""
+    path = _toolkit.library()
+    if path is None:
+        raise SelectError("its libcuda.so.1 is not installed; reinstall the package (pip install --force-reinstall)")
+    try:
+        library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise SelectError(f"cannot load its library: {error}") from None
+    first = ctypes.cast(ctypes.CDLL(None).cuInit, ctypes.c_void_p).value
+    if first != ctypes.cast(library.cuInit, ctypes.c_void_p).value:
+        raise SelectError("another libcuda.so.1 is already loaded globally in this process; import pycuda first")
+    return library
+
+
+def device_name() -> str:
+    """What cuDeviceGetName will answer."""
+    wanted = os.environ.get("SOFTCUDA_DEVICE", "h200")
+    profiles = _toolkit.profiles()
+    if wanted not in profiles:
+        raise SelectError(f"SOFTCUDA_DEVICE={wanted} is not one of {', '.join(sorted(profiles))}")
+    return profiles[wanted]["name"]
+
+
+def activate(choice: Choice) -> None:
+    """Make `choice` hold in this process; SelectError if it cannot."""
+    if choice.soft:
+        name = device_name()
+        load_soft()
+        set_path(soft=True)
+        # Workers that multiprocessing spawns repeat nothing: their program has spoken already.
+        process = sys.modules.get("multiprocessing.process")
+        worker = process is not None and process.parent_process() is not None
+        if os.environ.get("SOFTCUDA_QUIET", "") in ("", "0") and not worker:
+            why = "as asked" if choice.reason.startswith("SOFTCUDA=") else "no CUDA device"
+            sys.stderr.write(f'softcuda: {why} ({choice.reason}): running on the CPU as "{name} (softcuda)"\n')
+            sys.stderr.flush()
+    else:
+        set_path(soft=False)
+        if choice.devices:
+            # A PyCUDA that was linked with --as-needed does not name libcuda.so.1 itself.
+            ctypes.CDLL("libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
+
+
+_active: Choice | None = None
+
+
+def activate_once() -> Choice | None:
+    """Choose and activate; the second call in a process does nothing.  Failures are one line on stderr."""
+    global _active
+    if _active is None:
+        try:
+            _active = choose()
+            activate(_active)
+        except SelectError as error:
+            sys.stderr.write(f"softcuda: {error}\n")
+    return _active
