@@ -97,7 +97,7 @@ def info() -> int:
                     failed = 1
         _select.set_path(choice.soft)
     except _select.SelectError as error:
-        rows.append(("error", str(error)))
+        rows.append(("error", str(error).removeprefix("softcuda: ")))
         failed = 1
     nvcc = _toolkit.which("nvcc")
     rows.append(("nvcc", str(nvcc or "none on PATH")))

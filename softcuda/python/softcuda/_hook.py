@@ -1,26 +1,22 @@
-"""The import hook: waits for `pycuda._driver` and then lets `_select` find a CUDA device for it.
+"""The import hook: before PyCUDA's extension module is loaded, `_select` finds a CUDA device for it.
 
-`softcuda.pth` imports this at every start of the interpreter, so it costs one class and one list entry, and
-nothing that it does may stop an interpreter.
+`softcuda.pth`, beside this package, puts a finder on `sys.meta_path` at every start of the interpreter.  It finds
+nothing; it compares each name with "pycuda._driver" and then calls `notice`.  It is written out in that one line and
+imports nothing, so that a start costs microseconds and cannot fail, whatever became of this package.
 """
+
+from __future__ import annotations
 
 import sys
 
 
-class DriverFinder:
-    """Finds nothing; notices that PyCUDA's extension module is about to be loaded."""
+def notice() -> None:
+    """Called when `pycuda._driver` is about to be imported.  ImportError: softcuda is wanted and cannot be had."""
+    try:
+        from softcuda import _select
 
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name == "pycuda._driver":
-            try:
-                from softcuda import _select
-
-                _select.activate_once()
-            except Exception as error:  # the import goes on and fails or works as it would without softcuda
-                sys.stderr.write(f"softcuda: cannot choose a device: {type(error).__name__}: {error}\n")
-        return None
-
-
-if sys.platform == "linux" and DriverFinder not in sys.meta_path:
-    sys.meta_path.insert(0, DriverFinder)
+        _select.activate_once()
+    except ImportError:
+        raise
+    except Exception as error:  # the import goes on, and works or fails as it would without softcuda
+        sys.stderr.write(f"softcuda: cannot choose a device: {type(error).__name__}: {error}\n")

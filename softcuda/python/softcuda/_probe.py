@@ -19,7 +19,8 @@ def probe(library="libcuda.so.1"):
     code = cuda.cuInit(0)
     if code:
         text = ctypes.c_char_p()
-        cuda.cuGetErrorName(code, ctypes.byref(text))
+        if hasattr(cuda, "cuGetErrorName"):
+            cuda.cuGetErrorName(code, ctypes.byref(text))
         name = text.value.decode() if text.value else f"error {code}"
         return {"reason": f"the NVIDIA driver's cuInit answered {name}"}
     count, version = ctypes.c_int(), ctypes.c_int()

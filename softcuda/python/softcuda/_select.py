@@ -19,8 +19,8 @@ from softcuda import _toolkit
 PROBE_SECONDS = 60  # a driver that has to load its kernel module takes seconds
 
 
-class SelectError(RuntimeError):
-    """softcuda was wanted and cannot be had; the message is one line."""
+class SelectError(ImportError):
+    """softcuda was wanted and cannot be had; the message is one line.  It ends the import of pycuda._driver."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def choose() -> Choice:
     if wanted in ("0", "never"):
         return Choice(False, f"SOFTCUDA={wanted}; {found.get('reason', devices)}", devices, version)
     if wanted not in ("", "auto"):
-        raise SelectError(f"SOFTCUDA={wanted} is not one of force, 0, auto")
+        raise SelectError(f"softcuda: SOFTCUDA={wanted} is not one of force, 0, auto")
     if devices:
         return Choice(False, "the NVIDIA driver has a device", devices, version)
     return Choice(True, found["reason"])
@@ -82,14 +82,14 @@ def load_soft() -> ctypes.CDLL:
     """Load softcuda's library so that PyCUDA's cu* symbols, and the name libcuda.so.1, resolve to it."""
     path = _toolkit.library()
     if path is None:
-        raise SelectError("its libcuda.so.1 is not installed; reinstall the package (pip install --force-reinstall)")
+        raise SelectError("softcuda: its libcuda.so.1 is not installed; reinstall the package (pip install --force-reinstall)")
     try:
         library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     except OSError as error:
-        raise SelectError(f"cannot load its library: {error}") from None
+        raise SelectError(f"softcuda: cannot load its library: {error}") from None
     first = ctypes.cast(ctypes.CDLL(None).cuInit, ctypes.c_void_p).value
     if first != ctypes.cast(library.cuInit, ctypes.c_void_p).value:
-        raise SelectError("another libcuda.so.1 is already loaded globally in this process; import pycuda first")
+        raise SelectError("softcuda: another libcuda.so.1 is already loaded globally in this process; import pycuda first")
     return library
 
 
@@ -98,7 +98,7 @@ def device_name() -> str:
     wanted = os.environ.get("SOFTCUDA_DEVICE", "h200")
     profiles = _toolkit.profiles()
     if wanted not in profiles:
-        raise SelectError(f"SOFTCUDA_DEVICE={wanted} is not one of {', '.join(sorted(profiles))}")
+        raise SelectError(f"softcuda: SOFTCUDA_DEVICE={wanted} is not one of {', '.join(sorted(profiles))}")
     return profiles[wanted]["name"]
 
 
@@ -125,13 +125,11 @@ def activate(choice: Choice) -> None:
 _active: Choice | None = None
 
 
-def activate_once() -> Choice | None:
-    """Choose and activate; the second call in a process does nothing.  Failures are one line on stderr."""
+def activate_once() -> Choice:
+    """Choose and activate; once a process has done so, nothing more happens.  SelectError as in `activate`."""
     global _active
     if _active is None:
-        try:
-            _active = choose()
-            activate(_active)
-        except SelectError as error:
-            sys.stderr.write(f"softcuda: {error}\n")
+        choice = choose()
+        activate(choice)
+        _active = choice
     return _active
