@@ -65,7 +65,8 @@ struct Instruction {
     std::string opcode;                       // "ld"
     std::vector<std::string> modifiers;       // {"global", "nc", "v4", "f32"}; "L2::cache_hint" stays one modifier
     std::vector<Operand> operands;            // in the order written; for call: see `call_*`
-    Location location;
+    Location location;                        // outermost caller outside headers
+    Location inner_location;                  // innermost line outside headers: the reader's own __device__ function
     uint32_t ptx_line = 0;                    // 1-based line of the PTX text
 
     std::string text() const;                 // "ld.global.nc.v4.f32", for messages

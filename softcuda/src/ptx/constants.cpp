@@ -234,4 +234,17 @@ uint64_t parse_count(Lexer& lexer, const char* what, uint64_t limit) {
     return value;
 }
 
+uint64_t parse_range_count(Lexer& lexer, uint64_t limit) {
+    const Token token = lexer.current();
+    Constant value;
+    if (token.kind == TokenKind::number) value = literal(token);
+    if (token.kind != TokenKind::number || value.kind != Kind::integer || value.bits == 0 || value.bits > limit) {
+        throw Error(token.line, describe(token) + " names; expected a number from 1 to " + std::to_string(limit));
+    }
+    lexer.advance();
+    if (!lexer.current().is(">")) throw Error(lexer.current().line, describe(lexer.current()) + " found; expected '>'");
+    lexer.advance();
+    return value.bits;
+}
+
 }  // namespace softcuda::ptx

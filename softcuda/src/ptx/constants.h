@@ -19,5 +19,6 @@ bool starts_constant(const Token& token);
 Constant parse_constant(Lexer& lexer);
 int64_t parse_integer(Lexer& lexer, const char* what);  // anything but an integer is an error: "... expected WHAT"
 uint64_t parse_count(Lexer& lexer, const char* what, uint64_t limit);  // 0 <= value <= limit
+uint64_t parse_range_count(Lexer& lexer, uint64_t limit);  // the 4 of `x<4>`: a literal, since `>` closes it; >= 1
 
 }  // namespace softcuda::ptx
