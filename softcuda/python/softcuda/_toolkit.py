@@ -7,9 +7,14 @@ import os
 import sys
 from pathlib import Path
 
-PACKAGES = ("nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime")
-TOOLKIT_VERSION = "13.0.88"
-INSTALL = "pip install " + " ".join(f"{package}=={TOOLKIT_VERSION}" for package in PACKAGES)
+PACKAGES = {  # as in pyproject.toml
+    "nvidia-cuda-nvcc": "13.0.88",
+    "nvidia-nvvm": "13.0.88",
+    "nvidia-cuda-crt": "13.0.88",
+    "nvidia-cuda-runtime": "13.0.88",
+    "nvidia-cuda-cccl": "13.0.85",
+}
+INSTALL = "pip install " + " ".join(f"{package}=={version}" for package, version in PACKAGES.items())
 
 
 def package_folders() -> list[Path]:
