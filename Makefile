@@ -3,7 +3,7 @@
 #   make serve     the site in both languages at localhost:8000
 #   make test      every code block, softcuda's and the book's tests, and the site in a browser
 #   make site      the site into site/ (Chinese under site/zh/), strictly
-#   make record    run the programs on this machine's device and write records/  (ONLY=reduction: one article)
+#   make record    run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew)
 #   make setup     only the set-up, into .venv
 #   make lint      ruff, clang-format, mypy
 #   make lock      renew the locks  (UPGRADE=1: take newer versions)
@@ -32,7 +32,7 @@ test: setup
 	@$(RUN) pytest $(ARGS)
 
 record: setup
-	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY))
+	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY)) $(if $(UPDATE),--update)
 
 lint: setup
 	@tools/lint.sh
