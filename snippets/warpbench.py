@@ -213,11 +213,12 @@ def claim(
     at_most: float | None = None,
     predicted: float | None = None,
     source: str | None = None,
+    source_zh: str | None = None,
 ) -> None:
     """State, in both languages, what holds of one recorded value or of the ratio of two.
 
     `at_least` / `at_most` is the gate that the records are tested against; `predicted` is what a count gave before
-    anything was run, and `source` says which count, or who published the figure.
+    anything was run, and `source` says which count, or who published the figure (`source_zh`: in Chinese).
     """
     if (ratio is None) == (value is None):
         raise ValueError(f"claim {name!r}: give either ratio=(a, b) or value=a")
@@ -234,6 +235,7 @@ def claim(
         "at_most": at_most,
         "predicted": predicted,
         "source": source,
+        "source_zh": source_zh,
     }
 
 

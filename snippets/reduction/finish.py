@@ -91,6 +91,7 @@ wb.claim(
     at_least=1.05,
     predicted=1.3,
     source="launches: two against one",
+    source_zh="启动次数：两次对一次",
 )
 wb.claim(
     "last_block_is_deterministic",
@@ -99,4 +100,5 @@ wb.claim(
     value="last_block.distinct",
     at_most=1,
     source="the order of additions depends on the grid alone",
+    source_zh="加法次序只取决于网格",
 )

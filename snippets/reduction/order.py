@@ -138,7 +138,8 @@ def claims() -> None:
             ratio=(f"device_{kind}.rate", "device_plain.rate"),
             at_least=0.95,
             predicted=1.0,
-            source="DRAM bytes are equal, and the arithmetic fits under their shadow",
+            source="DRAM: equal bytes; the arithmetic hides behind them",
+            source_zh="DRAM 流量相同，运算被访存掩盖",
         )
     wb.claim(
         "kahan_is_exact",
@@ -147,6 +148,7 @@ def claims() -> None:
         value="device_kahan.error",
         at_most=2 * U,
         source="Higham: the bound is 2u + O(nu²)",
+        source_zh="Higham：误差界为 2u + O(nu²)",
     )
 
 
