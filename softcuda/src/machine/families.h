@@ -29,4 +29,7 @@ void decode_half_tanh(Decoder& decoder);
 void decode_half_setp(Decoder& decoder);
 void decode_half_set(Decoder& decoder);
 
+// An Exec that turns a row of halves (op.a) into a row of floats (op.dst).
+Exec widen_exec(bool bf16);
+
 }  // namespace softcuda::SOFTCUDA_LEVEL
