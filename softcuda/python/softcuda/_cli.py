@@ -105,7 +105,7 @@ def info() -> int:
     rows.append(("NVIDIA's nvcc", compiler_version(own / "bin" / "nvcc" if own else nvcc)))
     rows.append(("host compiler", str(_toolkit.which("g++") or "no g++ on PATH: apt-get install g++")))
     rows.append(("PyCUDA", version_of("pycuda")))
-    rows.append(("profiles", ", ".join(f"{id} ({each['name']})" for id, each in _toolkit.profiles().items())))
+    rows.append(("profiles", ", ".join(f"{key} ({each['name']})" for key, each in _toolkit.profiles().items())))
     width = max(len(key) for key, _ in rows)
     for key, value in rows:
         print(f"{key:<{width}}  {value}")

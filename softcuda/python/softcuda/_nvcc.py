@@ -24,13 +24,15 @@ MODES = {"cubin": "cubin", "fatbin": "fatbin", "ptx": "ptx", "preprocess": "prep
          "version": "version", "V": "version"}  # fmt: skip
 RELOCATABLE = {"dc", "device-c", "dw", "device-w", "dlink", "device-link"}
 # Options of nvcc whose value may be the next argument, as far as this file has to step over them.
-TAKES_VALUE = set("""
-o output-file I include-path isystem system-include include pre-include D define-macro U undefine-macro L library-path
-l library arch gpu-architecture code gpu-code gencode generate-code Xcompiler compiler-options Xptxas ptxas-options
-Xlinker linker-options Xnvlink nvlink-options ccbin compiler-bindir std x maxrregcount odir output-directory keep-dir
-t threads m machine optf options-file rdc relocatable-device-code ftz use_fast_math prec-div prec-sqrt fmad O optimize
-diag-suppress diag-error diag-warn extra-device-vectorization split-compile dlto
-""".split()) - {"use_fast_math", "extra-device-vectorization", "dlto"}
+TAKES_VALUE = set(
+    """
+    o output-file I include-path isystem system-include include pre-include D define-macro U undefine-macro
+    L library-path l library arch gpu-architecture code gpu-code gencode generate-code Xcompiler compiler-options
+    Xptxas ptxas-options Xlinker linker-options Xnvlink nvlink-options ccbin compiler-bindir std x maxrregcount
+    odir output-directory keep-dir t threads m machine optf options-file rdc relocatable-device-code ftz prec-div
+    prec-sqrt fmad O optimize diag-suppress diag-error diag-warn split-compile
+    """.split()  # noqa: SIM905
+)
 
 
 class Request:
@@ -109,6 +111,7 @@ def find_nvcc() -> str:
     from softcuda._toolkit import INSTALL
 
     fail(f"NVIDIA's nvcc is not installed: {INSTALL}")
+    return None
 
 
 def need_host_compiler(request: Request) -> None:
@@ -127,25 +130,26 @@ def identity(nvcc: str) -> str:
     return f"{answer.rstrip()}\nsoftcuda {__version__}, PTX in place of cubins ({revision:08x})\n"
 
 
-def split_ptxas_info(text: str) -> tuple[list[str], str]:
-    """Notes (one a kernel) from what `ptxas -v` said, and the messages without the figures."""
-    notes, messages, kernel, figures = [], [], "", {}
+def split_ptxas_info(text: str) -> tuple[dict[tuple[int, str], str], str]:
+    """Notes by (architecture, kernel) from what `ptxas -v` said, and its messages without the figures."""
+    notes, messages = {}, []
+    kernel, figures = (0, ""), {}
     for line in text.splitlines(keepends=True):
-        if match := re.match(r"ptxas info\s*: Compiling entry function '(.+)' for", line):
-            kernel, figures = match[1], {}
-        elif kernel and (match := re.match(r"\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+)", line)):
-            # Properties of device functions that were not inlined follow the kernel's own; the kernel's come first.
+        if match := re.match(r"ptxas info\s*: Compiling entry function '(.+)' for 'sm_(\d+)", line):
+            kernel, figures = (int(match[2]), match[1]), {}
+        elif match := re.match(r"\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+)", line):
+            # Device functions that were not inlined follow with their own; the kernel's figures come first.
             for key, value in zip(("stack", "spill_stores", "spill_loads"), match.groups(), strict=True):
                 figures.setdefault(key, int(value))
         elif match := re.match(r"ptxas info\s*: Used (\d+) registers(.*)", line):
-            def figure(pattern: str, tail: str = match[2]) -> int:
-                return int(found[1]) if (found := re.search(pattern, tail)) else 0
-
-            figures |= {"registers": int(match[1]), "shared": figure(r"(\d+) bytes smem"),
-                        "barriers": figure(r"used (\d+) barriers"), "constant": figure(r"(\d+) bytes cmem\[3\]")}  # fmt: skip
-            order = ("registers", "shared", "spill_stores", "spill_loads", "stack", "barriers", "constant")
-            notes.append(f"// softcuda: kernel={kernel} " + " ".join(f"{key}={figures.get(key, 0)}" for key in order))
-        elif not re.match(r"ptxas info\s*: (?!\()|\s+\d+ bytes stack frame|\s+ptxas info", line):
+            figures["registers"] = int(match[1])
+            for key, pattern in (("shared", r"(\d+) bytes smem"), ("barriers", r"used (\d+) barriers")):
+                found = re.search(pattern, match[2])
+                figures[key] = int(found[1]) if found else 0
+            order = ("registers", "shared", "spill_stores", "spill_loads", "stack", "barriers")
+            words = " ".join(f"{key}={figures.get(key, 0)}" for key in order)
+            notes[kernel] = f"// softcuda: kernel={kernel[1]} {words}"
+        elif not re.match(r"ptxas info\s*: (?!\()", line):  # "(C7508) ..." is advice, and stays
             messages.append(line)
     return notes, "".join(messages)
 
@@ -168,6 +172,15 @@ def name_source(message: str, ptx: str) -> str:
 def local_names(ptx: str) -> str:
     """File names relative to the folder of the compilation, as `#line` gave them."""
     return ptx.replace('"' + os.getcwd().rstrip("/") + "/", '"')
+
+
+def constant_bytes(ptx: str) -> int:
+    """Bytes of __constant__ variables in the module; ptxas no longer says (padding between them is left out)."""
+    total = 0
+    declaration = r"^(?:\.visible\s+)?\.const\s.*?\.[busf](\d+)\s+[\w$]+(?:\[(\d+)\])?"
+    for bits, count in re.findall(declaration, ptx, re.MULTILINE):
+        total += int(bits) // 8 * int(count or 1)
+    return total
 
 
 def target(ptx: str) -> int:
@@ -205,8 +218,10 @@ def compile_device(nvcc: str, request: Request, scratch: str) -> int:
         return done.returncode
     if not ptx:
         fail("nvcc left no PTX")
-    if notes:
-        ptx = ptx.rstrip("\0\n") + "\n\n" + "\n".join(notes) + "\n"
+    constant = f" constant={constant_bytes(ptx)}"
+    known = [note + constant for (architecture, _), note in sorted(notes.items()) if architecture == target(ptx)]
+    if known:
+        ptx = ptx.rstrip("\0\n") + "\n\n" + "\n".join(known) + "\n"
     write(request.output_path(), ptx)
     if request.keep:
         write(os.path.splitext(request.output_path())[0] + ".ptx", ptx)

@@ -6,6 +6,7 @@ SOFTCUDA_QUIET=1 silences the line on stderr.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -82,14 +83,14 @@ def load_soft() -> ctypes.CDLL:
     """Load softcuda's library so that PyCUDA's cu* symbols, and the name libcuda.so.1, resolve to it."""
     path = _toolkit.library()
     if path is None:
-        raise SelectError("softcuda: its libcuda.so.1 is not installed; reinstall the package (pip install --force-reinstall)")
+        raise SelectError("softcuda: its libcuda.so.1 is not installed; pip install --force-reinstall softcuda")
     try:
         library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise SelectError(f"softcuda: cannot load its library: {error}") from None
     first = ctypes.cast(ctypes.CDLL(None).cuInit, ctypes.c_void_p).value
     if first != ctypes.cast(library.cuInit, ctypes.c_void_p).value:
-        raise SelectError("softcuda: another libcuda.so.1 is already loaded globally in this process; import pycuda first")
+        raise SelectError("softcuda: another libcuda.so.1 is already loaded globally; import pycuda.driver first")
     return library
 
 
@@ -117,8 +118,8 @@ def activate(choice: Choice) -> None:
             sys.stderr.flush()
     else:
         set_path(soft=False)
-        if choice.devices:
-            # A PyCUDA that was linked with --as-needed does not name libcuda.so.1 itself.
+        # A PyCUDA that was linked with --as-needed does not name libcuda.so.1 itself.
+        with contextlib.suppress(OSError):
             ctypes.CDLL("libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
 
 

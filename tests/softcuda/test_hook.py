@@ -1,0 +1,211 @@
+"""The import hook leaves a real driver in charge, and takes over when there is none.
+
+Drivers are tiny libraries made here: every cu* function that PyCUDA's extension module imports, answering one code.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from softcuda import _toolkit
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("pycuda") is None, reason="PyCUDA is not installed"),
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="makes its drivers with gcc: apt-get install gcc"),
+]
+
+PROGRAM = """
+import os, pycuda.driver as driver
+driver.init()
+print(driver.Device(0).name(), "|", os.environ["PATH"])
+"""
+
+
+def driver_symbols() -> set[str]:
+    """The cu* functions that PyCUDA's extension module leaves undefined."""
+    (extension,) = Path(importlib.util.find_spec("pycuda").origin).parent.glob("_driver*.so")
+    listing = subprocess.run(["nm", "-D", "--undefined-only", extension], capture_output=True, text=True, check=True)
+    return set(re.findall(r" (cu[A-Z]\w*)", listing.stdout))
+
+
+@pytest.fixture(scope="session")
+def make_driver(tmp_path_factory):
+    """make_driver("Name", devices=1, init=0) -> the folder of a libcuda.so.1."""
+
+    def make(name: str, devices: int = 1, init: int = 0) -> Path:
+        bodies = {
+            "cuInit": 'int cuInit(unsigned flags) { const char *log = getenv("CUINIT_LOG"); if (log) {'
+            ' FILE *f = fopen(log, "a"); fprintf(f, "%d\\n", getpid()); fclose(f); }'
+            f" return {init}; }}",
+            "cuGetErrorName": 'int cuGetErrorName(int code, const char **s) { *s = "CUDA_ERROR_NO_DEVICE"; return 0; }',
+            "cuGetErrorString": 'int cuGetErrorString(int code, const char **s) { *s = "no device"; return 0; }',
+            "cuDeviceGetCount": f"int cuDeviceGetCount(int *n) {{ *n = {devices}; return 0; }}",
+            "cuDeviceGet": "int cuDeviceGet(int *d, int n) { *d = n; return 0; }",
+            "cuDeviceGetName": f'int cuDeviceGetName(char *s, int n, int d) {{ strncpy(s, "{name}", n); return 0; }}',
+            "cuDriverGetVersion": "int cuDriverGetVersion(int *v) { *v = 13000; return 0; }",
+        }
+        others = [f"int {symbol}() {{ return 3; }}" for symbol in sorted(driver_symbols() - set(bodies))]
+        includes = [f"#include <{header}.h>" for header in ("stdio", "stdlib", "string", "unistd")]
+        folder = tmp_path_factory.mktemp("driver")
+        (folder / "driver.c").write_text("\n".join([*includes, *bodies.values(), *others]))
+        command = ["gcc", "-w", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "driver.c", "-o", "libcuda.so.1"]
+        subprocess.run(command, cwd=folder, check=True)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def soft(make_driver):
+    """A library in softcuda's place that says who it is."""
+    return make_driver("soft") / "libcuda.so.1"
+
+
+@pytest.fixture
+def run(soft):
+    """Run a program with `soft` as softcuda's library and the given environment."""
+
+    def run(program: str = PROGRAM, **environment: str) -> subprocess.CompletedProcess[str]:
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("SOFTCUDA")}
+        clean.pop("LD_LIBRARY_PATH", None)
+        clean["PATH"] = os.pathsep.join(
+            entry for entry in clean["PATH"].split(os.pathsep) if entry != str(_toolkit.stand_in())
+        )
+        environment = {"SOFTCUDA_LIBRARY": str(soft), **environment}
+        return subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, env={**clean, **environment}
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def real(make_driver):
+    return str(make_driver("real"))
+
+
+@pytest.fixture(scope="session")
+def no_device(make_driver):
+    """A driver library on a machine without a device: softcuda's answer to every search, whatever this machine has."""
+    return str(make_driver("idle", init=100))
+
+
+def test_without_a_device_softcuda_is_loaded_and_says_so_in_one_line(run, no_device):
+    done = run(LD_LIBRARY_PATH=no_device)
+    assert done.returncode == 0, done.stderr
+    name, path = done.stdout.split(" | ")
+    assert name == "soft"
+    assert path.split(os.pathsep)[0] == str(_toolkit.stand_in())
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("softcuda: no CUDA device (the NVIDIA driver's cuInit answered CUDA_ERROR_NO_DEVICE)")
+    assert 'running on the CPU as "NVIDIA H200 (softcuda)"' in done.stderr
+
+
+def test_a_driver_that_counts_no_device_is_no_device(run, make_driver):
+    done = run(LD_LIBRARY_PATH=str(make_driver("empty", devices=0)))
+    assert done.stdout.startswith("soft |")
+    assert "the NVIDIA driver has no device" in done.stderr
+
+
+def test_quiet(run, no_device):
+    done = run(LD_LIBRARY_PATH=no_device, SOFTCUDA_QUIET="1")
+    assert done.stdout.startswith("soft |")
+    assert done.stderr == ""
+
+
+def test_a_real_driver_is_never_shadowed(run, real):
+    done = run(LD_LIBRARY_PATH=real)
+    assert done.stdout.startswith("real |")
+    assert done.stderr == ""
+    assert str(_toolkit.stand_in()) not in done.stdout
+
+
+def test_with_a_real_driver_a_child_of_a_softcuda_program_gets_its_nvcc_back(run, real):
+    stand_in = str(_toolkit.stand_in())
+    done = run(LD_LIBRARY_PATH=real, PATH=stand_in + os.pathsep + os.environ["PATH"])
+    assert done.stdout.startswith("real |")
+    assert stand_in not in done.stdout
+
+
+@pytest.mark.skipif(_toolkit.nvidia() is None, reason="no NVIDIA compiler packages")
+def test_with_a_real_driver_and_no_nvcc_the_packages_nvcc_comes_last_on_path(run, real, tmp_path):
+    done = run(LD_LIBRARY_PATH=real, PATH=str(tmp_path))
+    assert done.stdout.strip().endswith(f"{tmp_path}:{_toolkit.nvidia() / 'bin'}")
+
+
+def test_force_takes_softcuda_over_a_real_driver(run, real):
+    done = run(LD_LIBRARY_PATH=real, SOFTCUDA="force")
+    assert done.stdout.startswith("soft |")
+    assert done.stderr.startswith("softcuda: as asked (SOFTCUDA=force)")
+
+
+def test_never_leaves_even_a_driver_without_device_alone(run, no_device):
+    done = run(LD_LIBRARY_PATH=no_device, SOFTCUDA="0")
+    assert done.returncode != 0
+    assert "softcuda:" not in done.stderr
+    assert "cuInit failed" in done.stderr
+
+
+def test_softcuda_wins_over_a_useless_driver_that_is_already_loaded(run, no_device):
+    loaded = "import ctypes; ctypes.CDLL('libcuda.so.1')\n"
+    done = run(loaded + PROGRAM, LD_LIBRARY_PATH=no_device)
+    assert done.stdout.startswith("soft |"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"SOFTCUDA": "maybe"}, "softcuda: SOFTCUDA=maybe is not one of force, 0, auto"),
+        ({"SOFTCUDA_DEVICE": "h2000"}, "softcuda: SOFTCUDA_DEVICE=h2000 is not one of h200, rtx4090, t4"),
+        ({"SOFTCUDA_LIBRARY": "/nowhere/libcuda.so.1"}, "softcuda: cannot load its library: /nowhere/libcuda.so.1"),
+    ],
+)
+def test_mistakes_end_the_import_with_one_clear_line(run, no_device, environment, message):
+    done = run(LD_LIBRARY_PATH=no_device, **environment)
+    assert done.returncode != 0
+    assert message in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_multiprocessing_workers_use_it_and_do_not_repeat_the_line(run, no_device, tmp_path, method):
+    module = tmp_path / "work.py"
+    module.write_text(
+        "def work(_):\n    import pycuda.driver as driver\n    driver.init()\n    return driver.Device(0).name()\n"
+        "if __name__ == '__main__':\n    import multiprocessing, pycuda.driver\n"
+        f"    with multiprocessing.get_context('{method}').Pool(2) as pool: print(pool.map(work, range(2)))\n"
+    )
+    program = f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, {str(module)!r}]))"
+    done = run(program, LD_LIBRARY_PATH=no_device)
+    assert done.stdout.strip() == "['soft', 'soft']", done.stderr
+    assert done.stderr.count("softcuda:") == 1
+
+
+def test_a_start_imports_nothing_of_softcuda_and_survives_its_absence(run):
+    done = run("import sys; print([name for name in sys.modules if 'softcuda' in name])")
+    assert done.stdout.strip() == "[]"
+    finders = run("import sys; print([finder.__name__ for finder in sys.meta_path if isinstance(finder, type)])")
+    assert "SoftcudaFinder" in finders.stdout
+
+
+@pytest.mark.skipif(_toolkit.library() is None, reason="softcuda's library is not built")
+def test_the_library_has_all_that_pycuda_imports():
+    listing = subprocess.run(["nm", "-D", "--defined-only", _toolkit.library()], capture_output=True, text=True)
+    exported = set(re.findall(r" T (\w+)", listing.stdout))
+    assert driver_symbols() - exported == set()
+    assert not [symbol for symbol in exported if not symbol.startswith(("cu", "softcuda_"))]
+
+
+def test_the_probe_asks_in_a_process_of_its_own(run, real, tmp_path):
+    """A process that called cuInit cannot fork one that uses CUDA: the hook must not have called it."""
+    log = tmp_path / "init.log"
+    done = run("import os, pycuda.driver; print(os.getpid())", LD_LIBRARY_PATH=real, CUINIT_LOG=str(log))
+    (caller,) = log.read_text().split()
+    assert caller != done.stdout.strip()

@@ -1,0 +1,181 @@
+"""The compiler stand-in: NVIDIA's nvcc, whose cubins are PTX that ptxas has accepted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from softcuda import __version__, _toolkit
+
+pytestmark = [
+    pytest.mark.skipif(_toolkit.nvidia() is None, reason=f"no NVIDIA compiler packages: {_toolkit.INSTALL}"),
+    pytest.mark.skipif(shutil.which("g++") is None, reason="nvcc needs g++: apt-get install g++"),
+]
+
+NVCC = _toolkit.stand_in() / "nvcc"
+
+
+@pytest.fixture
+def nvcc(tmp_path):
+    """Compile `source` as PyCUDA does: kernel.cu in a folder of its own, which is the current one."""
+
+    def run(*options: str, source: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+        if source is not None:
+            (tmp_path / "kernel.cu").write_text(source)
+        toolkit = {"SOFTCUDA_PYTHON": sys.executable, "SOFTCUDA_TOOLKIT": str(_toolkit.nvidia())}
+        return subprocess.run(
+            [NVCC, *options], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **toolkit, **environment}
+        )
+
+    run.folder = tmp_path
+    return run
+
+
+HALVE = """extern "C" {
+#line 7 "snippets/halve.cu"
+__global__ void halve(float *x)
+{
+    __shared__ float s[64];
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = s[threadIdx.x ^ 1] / 2;
+}
+}
+"""
+
+
+def test_cubin_is_ptx_with_the_snippets_own_lines_and_ptxas_figures(nvcc):
+    done = nvcc("--cubin", "-arch", "sm_90", f"-I{nvcc.folder}", "kernel.cu", source=HALVE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")  # PyCUDA warns of any output
+    ptx = (nvcc.folder / "kernel.cubin").read_text()
+    assert ".target sm_90" in ptx
+    assert "\0" not in ptx
+    assert '.file\t1 "snippets/halve.cu"' in ptx
+    assert "\t.loc\t1 12 5" in ptx
+    note = next(line for line in ptx.splitlines() if line.startswith("// softcuda: kernel="))
+    figures = dict(word.split("=") for word in note.removeprefix("// softcuda: ").split())
+    assert figures["kernel"] == "halve"
+    assert figures["shared"] == "256"
+    assert figures["barriers"] == "1"
+    assert figures["constant"] == "0"
+    assert int(figures["registers"]) > 0
+    assert figures["spill_stores"] == figures["spill_loads"] == "0"
+    assert sorted(path.name for path in nvcc.folder.iterdir()) == ["kernel.cu", "kernel.cubin"]
+
+
+@pytest.mark.parametrize(
+    ("options", "output"),
+    [
+        (["-cubin", "kernel.cu", "-o", "a.bin", "-arch=sm_90"], "a.bin"),
+        (["-o=a.bin", "-arch=sm_75", "--cubin", "kernel.cu"], "a.bin"),
+        (["kernel.cu", "--cubin", "-arch", "sm_90", "-odir", "out"], "out/kernel.cubin"),
+        (["--fatbin", "-arch", "sm_90", "kernel.cu"], "kernel.fatbin"),
+        (["--ptx", "-arch", "sm_90", "kernel.cu"], "kernel.ptx"),
+        (["--cubin", "-G", "-g", "-arch", "sm_90", "kernel.cu"], "kernel.cubin"),
+        (["--cubin", "-use_fast_math", "-maxrregcount", "32", "-Xptxas", "-O2", "-arch", "sm_90", "kernel.cu"],
+         "kernel.cubin"),
+    ],
+)  # fmt: skip
+def test_options_in_any_order(nvcc, options, output):
+    (nvcc.folder / "out").mkdir()
+    done = nvcc(*options, source=HALVE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert ".visible .entry halve" in (nvcc.folder / output).read_text()
+
+
+def test_of_several_architectures_the_newest_is_taken(nvcc):
+    pair = ["-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90"]
+    assert nvcc("--fatbin", *pair, "kernel.cu", source=HALVE).returncode == 0
+    ptx = (nvcc.folder / "kernel.fatbin").read_text()
+    assert ".target sm_90" in ptx
+    assert ptx.count("// softcuda: kernel=") == 1
+
+
+def test_constant_memory_is_counted(nvcc):
+    source = "__constant__ float c[100]; __constant__ double d; __global__ void k(double *x) { *x = c[4] + d; }"
+    assert nvcc("--cubin", "-arch", "sm_90", "kernel.cu", source=source).returncode == 0
+    assert " constant=408" in (nvcc.folder / "kernel.cubin").read_text()
+
+
+def test_keep_leaves_the_ptx(nvcc):
+    assert nvcc("--cubin", "--keep", "-arch", "sm_90", "kernel.cu", source=HALVE).returncode == 0
+    assert (nvcc.folder / "kernel.ptx").read_text() == (nvcc.folder / "kernel.cubin").read_text()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("__shared__ float s[20480]; s[threadIdx.x] = *x; __syncthreads(); *x = s[threadIdx.x ^ 1];",
+         "uses too much shared data (0x14000 bytes, 0xc000 max)"),
+        ('asm("frobnicate.b32 %0, %1;" : "=f"(*x) : "f"(*x));', "softcuda: this comes from snippets/k.cu, line 40"),
+        ("*x = nowhere(*x);", "Unresolved extern function"),
+        ("*x = y;", 'snippets/k.cu(40): error: identifier "y" is undefined'),
+    ],
+)  # fmt: skip
+def test_what_nvcc_rejects_is_rejected_here(nvcc, body, message):
+    kernel = (
+        f'extern __device__ float nowhere(float);\n#line 40 "snippets/k.cu"\n__global__ void k(float *x) {{ {body} }}'
+    )
+    done = nvcc("--cubin", "-arch", "sm_90", "kernel.cu", source=kernel)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert str(nvcc.folder) not in done.stderr
+    assert "softcuda-" not in done.stderr
+    assert not (nvcc.folder / "kernel.cubin").exists()
+
+
+def test_a_warning_reaches_the_reader_and_the_figures_do_not(nvcc):
+    done = nvcc("--cubin", "-arch", "sm_90", "kernel.cu", source="__global__ void k() { int unused; }")
+    assert done.returncode == 0
+    assert "was declared but never referenced" in done.stderr
+    assert "ptxas info" not in done.stderr
+    asked = nvcc("--cubin", "-arch", "sm_90", "-Xptxas", "-v", "kernel.cu", source="__global__ void k() {}")
+    assert "ptxas info" in asked.stderr
+
+
+def test_headers_that_lean_on_cccl(nvcc):
+    source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cooperative_groups.h>\n" + HALVE
+    done = nvcc("--cubin", "-arch", "sm_90", "kernel.cu", source=source)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_relocatable_code_is_refused_in_one_line(nvcc):
+    done = nvcc("--ptx", "-rdc=true", "-lcudadevrt", "-arch", "sm_90", "kernel.cu", source=HALVE)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("softcuda: relocatable device code")
+
+
+def test_no_host_compiler_is_one_line(nvcc):
+    done = nvcc("--cubin", "kernel.cu", source=HALVE, PATH=str(nvcc.folder))
+    assert done.returncode == 1
+    assert done.stderr == "softcuda: nvcc needs a host C++ compiler and there is no g++ on PATH: apt-get install g++\n"
+
+
+def test_its_identity_differs_from_nvccs_and_follows_the_version(nvcc):
+    own = nvcc("--version").stdout
+    real = subprocess.run([_toolkit.nvidia() / "bin" / "nvcc", "--version"], capture_output=True, text=True).stdout
+    assert own != real
+    assert own.startswith(real.rstrip())
+    assert f"softcuda {__version__}" in own
+
+
+def test_preprocess_is_nvccs_own(nvcc):
+    arguments = ["--preprocess", "-arch", "sm_90", "kernel.cu", "--compiler-options", "-P"]
+    done = nvcc(*arguments, source="#define N 3\n__global__ void k(int *x) { *x = N; }\n")
+    real = subprocess.run(
+        [_toolkit.nvidia() / "bin" / "nvcc", *arguments], cwd=nvcc.folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert "*x = 3;" in done.stdout
+    assert done.stdout == real.stdout
+
+
+def test_stand_in_is_executable_where_it_is_installed():
+    assert os.access(NVCC, os.X_OK)
+    assert Path(NVCC).read_text().startswith("#!/bin/sh")
