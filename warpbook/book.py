@@ -50,8 +50,10 @@ class Book:
         """The page called `article` (its file's stem), or None."""
         found = [p for p in self.pages(language) if p.stem == article]
         if len(found) > 1:
-            raise BookError(f'{self.relative(found[1])}: article "{article}" is also {self.relative(found[0])}; '
-                            "an article's name is its file's, so rename one")
+            raise BookError(
+                f'{self.relative(found[1])}: article "{article}" is also {self.relative(found[0])}; '
+                "an article's name is its file's, so rename one"
+            )
         return found[0] if found else None
 
     def programs(self, article: str) -> list[Path]:

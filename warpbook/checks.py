@@ -51,10 +51,12 @@ def parted(book: Book, article: str) -> list[str]:
     if not english and not chinese:
         return []
     if not english or not chinese:
-        there, missing = (english, "zh") if english else (chinese, "en")
+        there, languages = (english, ("en", "zh")) if english else (chinese, ("zh", "en"))
         assert there is not None
         name = book.relative(there)
-        return [f"{name}: there is no {name.replace('docs/en', 'docs/zh') if missing == 'zh' else name.replace('docs/zh', 'docs/en')}"]
+        return [
+            f"{name}: there is no {name.replace('/'.join(('docs', languages[0])), '/'.join(('docs', languages[1])))}"
+        ]
     one, two = Page(book, english).blocks, Page(book, chinese).blocks
     for a, b in zip(one, two, strict=False):
         if not same(a, b):

@@ -15,10 +15,14 @@ import sys
 import tempfile
 import traceback
 import types
+from collections.abc import Iterator
+from typing import Any
+
+Job = dict[str, Any]
 
 
 @contextlib.contextmanager
-def captured():
+def captured() -> Iterator[list[str]]:
     """Collect everything written to file descriptor 1: Python's, C's and, after a synchronisation, the device's."""
     flush()
     kept = os.dup(1)
@@ -47,7 +51,7 @@ def synchronise() -> None:
         driver.Context.synchronize()
 
 
-def describe(error: BaseException, jobs: dict) -> dict:
+def describe(error: BaseException, jobs: dict[str, Job]) -> dict[str, Any]:
     """The error as written in pages and snippets: no frame of ours, every block's line where it was written."""
     told = traceback.TracebackException.from_exception(error)
     seen: traceback.TracebackException | None = told
@@ -66,10 +70,12 @@ def describe(error: BaseException, jobs: dict) -> dict:
     if at is None and isinstance(error, SyntaxError) and told.filename:
         at = [told.filename, int(told.lineno or 0)]
     head = "".join(traceback.format_exception_only(error)).strip()
+    if isinstance(error, SyntaxError):
+        head = f"{type(error).__name__}: {error.msg}"
     return {"at": at, "what": head, "traceback": "".join(told.format())}
 
 
-def place(job: dict, number: int | None) -> list:
+def place(job: Job, number: int | None) -> list[Any]:
     lines = job["lines"]
     return lines[min(max(number or 1, 1), len(lines)) - 1] if lines else [job["name"], number]
 

@@ -46,10 +46,27 @@ def profile(book: Book, command: str) -> list[dict[str, Any]]:
     if ncu is None:
         raise BookError("ncu is not on PATH; it comes with the CUDA toolkit")
     done = subprocess.run(
-        [ncu, "--clock-control", "none", "--metrics", ",".join(METRICS), "--csv", "--page", "raw", "--print-units",
-         "base", sys.executable, f"snippets/{program}", *arguments],
-        cwd=book.root, env=environment(book, program.split("/")[0]), capture_output=True, text=True, timeout=1800,
-    )  # fmt: skip
+        [
+            ncu,
+            "--clock-control",
+            "none",
+            "--metrics",
+            ",".join(METRICS),
+            "--csv",
+            "--page",
+            "raw",
+            "--print-units",
+            "base",
+            sys.executable,
+            f"snippets/{program}",
+            *arguments,
+        ],
+        cwd=book.root,
+        env=environment(book, program.split("/")[0]),
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
     if done.returncode:
         said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line or "Error" in line]
         raise BookError(f"ncu of {command} fails: {said[0] if said else f'exit status {done.returncode}'}")
@@ -60,7 +77,7 @@ def profile(book: Book, command: str) -> list[dict[str, Any]]:
 
 
 def parse(text: str) -> list[dict[str, Any]]:
-    """Read `ncu --csv --page raw`: a header, a line of units, then one line a launch, after the program's own output."""
+    """Read `ncu --csv --page raw`: after the program's own output a header, a line of units, then one line a launch."""
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
@@ -72,8 +89,9 @@ def parse(text: str) -> list[dict[str, Any]]:
             continue  # the line of units, or a line that the program printed at its end
         metrics = {name: number(row[name]) for name in METRICS if row.get(name) not in (None, "", "n/a")}
         kernel = re.split(r"[(<]", row["Kernel Name"])[0].split()[-1]
-        out.append({"kernel": kernel, "grid": triple(row["Grid Size"]), "block": triple(row["Block Size"]),
-                    "metrics": metrics})  # fmt: skip
+        out.append(
+            {"kernel": kernel, "grid": triple(row["Grid Size"]), "block": triple(row["Block Size"]), "metrics": metrics}
+        )
     return out
 
 

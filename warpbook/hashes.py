@@ -35,8 +35,11 @@ def normal_python(code: str) -> str:
 
     def show(node: object) -> str:
         if isinstance(node, ast.AST):
-            fields = [(name, value) for name, value in ast.iter_fields(node)
-                      if value not in (None, []) and name not in ("kind", "type_comment")]  # fmt: skip
+            fields = [
+                (name, value)
+                for name, value in ast.iter_fields(node)
+                if value not in (None, []) and name not in ("kind", "type_comment")
+            ]
             return f"{type(node).__name__}({','.join(f'{name}={show(value)}' for name, value in fields)})"
         if isinstance(node, list):
             return f"[{','.join(map(show, node))}]"
@@ -48,12 +51,13 @@ def normal_python(code: str) -> str:
 def helper_version(book: Book) -> str:
     """VERSION of snippets/warpbench.py, read and not imported; "0" where there is no helper."""
     helper = book.snippets / "warpbench.py"
-    match = re.search(r"^VERSION(?:\s*:[^=]+)?\s*=\s*(\S+)", helper.read_text("utf-8"), re.M) if helper.exists() else None
+    text = helper.read_text("utf-8") if helper.exists() else ""
+    match = re.search(r"^VERSION(?:\s*:[^=]+)?\s*=\s*(\S+)", text, re.MULTILINE)
     return match[1] if match else "0"
 
 
 def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
-    """Hash of Python `codes` run in this order, the modules of snippets/<article>/ they import, the kernels they name."""
+    """Hash of Python `codes` run in this order, the modules beside them that they import, the kernels they name."""
     python: dict[str, str] = {f"{i}": code for i, code in enumerate(codes)}
     kernels: dict[str, str] = {}
     queue = list(codes)
@@ -64,9 +68,8 @@ def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
         except SyntaxError as error:
             raise BookError(f"{where}: not Python: {error.msg}") from None
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if node.value.endswith(KERNEL_SUFFIXES):
-                    add_kernel(book, find(book, article, node.value), kernels)
+            if isinstance(node, ast.Constant) and str(node.value).endswith(KERNEL_SUFFIXES):
+                add_kernel(book, find(book, article, str(node.value)), kernels)
             for name in imported(node):
                 module = book.snippets / article / f"{name}.py"
                 key = book.relative(module)

@@ -64,8 +64,14 @@ def typeset(book: Book, formulas: list[tuple[str, bool]]) -> dict[tuple[str, boo
 
     wanted = list(dict.fromkeys(f for f in formulas if key(f) not in cache))
     if wanted:
-        done = subprocess.run([node(), "-e", SCRIPT], input=json.dumps(wanted), capture_output=True, text=True,
-                              encoding="utf-8", cwd=book.root)  # fmt: skip
+        done = subprocess.run(
+            [node(), "-e", SCRIPT],
+            input=json.dumps(wanted),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=book.root,
+        )
         if done.returncode:
             raise BookError(f"KaTeX does not run: {done.stderr.strip().splitlines()[-1:]}")
         for formula, answer in zip(wanted, json.loads(done.stdout), strict=True):

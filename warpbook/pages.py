@@ -24,9 +24,26 @@ from warpbook.book import Book, BookError
 
 PYTHON = {"python", "py", "python3"}
 SHOWN = {  # rendered, not run on their own; `cuda` runs because programs load the same .cu file
-    "asm", "bash", "c", "cmake", "console", "cpp", "cuda", "diff", "html", "ini", "json", "make", "markdown",
-    "ptx", "sass", "sh", "text", "toml", "yaml",
-}  # fmt: skip
+    "asm",
+    "bash",
+    "c",
+    "cmake",
+    "console",
+    "cpp",
+    "cuda",
+    "diff",
+    "html",
+    "ini",
+    "json",
+    "make",
+    "markdown",
+    "ptx",
+    "sass",
+    "sh",
+    "text",
+    "toml",
+    "yaml",
+}
 
 SNIPPET_OPTIONS: dict[str, Any] = {"check_paths": True, "dedent_subsections": True}
 SNIPPET = re.compile(r"""^\s*-+8<-+[ \t]+(["'])(?P<target>.+)\1\s*$""")
@@ -137,7 +154,11 @@ def expand(book: Book, name: str, source: str) -> list[Line]:
             texts = snippets.run([text])
         except SnippetMissingError as error:
             file, _, section = target.partition(":")
-            missing = f'{file} has no section "{section}"' if str(error).startswith("Snippet section") else f"there is no {file}"
+            missing = (
+                f'{file} has no section "{section}"'
+                if str(error).startswith("Snippet section")
+                else f"there is no {file}"
+            )
             raise BookError(f'{name}:{number}: snippet "{target}": {missing}') from None
         out += locate(book, name, number, target, texts)
     return out
@@ -149,8 +170,10 @@ def locate(book: Book, name: str, number: int, target: str, texts: list[str]) ->
     written = (book.root / file).read_text("utf-8").splitlines()
     at = 0
     if re.match(r"[a-zA-Z]", section):
-        marks = {kind: [i for i, t in enumerate(written) if re.search(rf"8<-+\s*\[{kind}:\s*{section}\s*\]", t)]
-                 for kind in ("start", "end")}  # fmt: skip
+        marks = {
+            kind: [i for i, t in enumerate(written) if re.search(rf"8<-+\s*\[{kind}:\s*{section}\s*\]", t)]
+            for kind in ("start", "end")
+        }
         if not marks["end"]:
             raise BookError(f'{name}:{number}: snippet "{target}": section "{section}" has no end in {file}')
         at = marks["start"][0] + 1
@@ -174,11 +197,11 @@ def cut(name: str, lines: list[Line]) -> list[Block]:
     plain = [""] * len(lines)  # only Python's fences, written the one way the extractor knows
     for start, end, _, indent, language in fences:
         if language == "python":
-            body = [line.text for line in lines[start + 1 : end]]
-            longest = max((len(run) for text in body for run in re.findall("`+", text)), default=0)
+            texts = [line.text for line in lines[start + 1 : end]]
+            longest = max((len(run) for text in texts for run in re.findall("`+", text)), default=0)
             ticks = "`" * max(3, longest + 1)
             plain[start], plain[end] = f"{indent}{ticks}python", indent + ticks
-            plain[start + 1 : end] = body
+            plain[start + 1 : end] = texts
     extracted = extract_from_buffer(io.StringIO("\n".join(plain) + "\n"), max_num_lines=len(plain) + 2)
     codes = {block.lineno - 1: block.code for block in extracted}
     out = []
@@ -204,8 +227,10 @@ def find_fences(name: str, lines: list[Line]) -> list[tuple[int, int, int, str, 
         if QUOTED_FENCE.match(line.text):
             raise BookError(f"{where}: a block within a quotation would be shown and not run; take it out of the `>`")
         if re.search(r"<!--[-\s]*pytest", line.text):
-            raise BookError(f"{where}: every block is run, so pytest marks have no place here; "
-                            "what is not to be run is shown as `console` or `text`")  # fmt: skip
+            raise BookError(
+                f"{where}: every block is run, so pytest marks have no place here; "
+                "what is not to be run is shown as `console` or `text`"
+            )
         match = FENCE.match(line.text)
         if match:
             opened = (i, match["fence"], match["indent"], language_of(where, match["info"].strip()))

@@ -46,7 +46,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     katex = mathematics.modules(state.book) / "katex" / "dist"
     found = [katex / "katex.min.css", *sorted((katex / "fonts").glob("*.woff2"))]
     for path in found:
-        files.append(File.generated(config, f"assets/katex/{path.relative_to(katex).as_posix()}", abs_src_path=str(path)))
+        name = f"assets/katex/{path.relative_to(katex).as_posix()}"
+        files.append(File.generated(config, name, abs_src_path=str(path)))
     for path in sorted(state.book.records.glob("*/*.json")):
         files.append(File.generated(config, state.book.relative(path), abs_src_path=str(path)))
     return files
@@ -82,7 +83,7 @@ def check_rendered(content: str, page: Page) -> None:
     for i in range(max(len(shown), len(run))):
         if i >= len(shown) or i >= len(run) or shown[i].strip("\n") != run[i].strip("\n"):
             where = page.python[min(i, len(run) - 1)].where if run else page.name
-            log.warning(f"{where}: what is rendered here is not what is run ({len(shown)} and {len(run)} Python blocks)")
+            log.warning(f"{where}: what is rendered is not what is run ({len(shown)} and {len(run)} Python blocks)")
             return
 
 
@@ -108,12 +109,15 @@ def on_page_context(context: Any, page: MkDocsPage, config: MkDocsConfig, nav: A
         {
             "lang": alternate["lang"],
             "name": alternate["name"],
-            "url": get_relative_url(".", page.url or ".").rstrip("/") + "/" + root + alternate["path"]
+            "url": get_relative_url(".", page.url or ".").rstrip("/")
+            + "/"
+            + root
+            + alternate["path"]
             + ((page.url or "") if (state.book.docs / alternate["lang"] / source).exists() else ""),
             "absolute": absolute(config, state.language, alternate["path"], page.url or ""),
         }
         for alternate in config.extra["alternate"]
-    ]  # fmt: skip
+    ]
     return context
 
 
@@ -125,5 +129,13 @@ def absolute(config: MkDocsConfig, language: str, path: str, url: str) -> str:
 
 
 def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
-    """Material links each language's home page in the head; ours name this page (see theme/main.html)."""
+    """Mend two things in Material's templates that are no blocks of theirs.
+
+    The head links each language's home page, where ours name this page (see theme/main.html); and the search dialog
+    has no name.
+    """
+    search = {"en": "Search", "zh": "搜索"}[state.language]
+    output = output.replace(
+        'data-md-component="search" role="dialog"', f'data-md-component="search" role="dialog" aria-label="{search}"'
+    )
     return re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output)

@@ -148,11 +148,13 @@ def reject_nan(name: str, text: str) -> None:
 def smi() -> dict[str, str]:
     """Clocks, power limit and temperature as nvidia-smi says them now; empty where it does not answer."""
     try:
-        done = subprocess.run(["nvidia-smi", f"--query-gpu={QUERY}", "--format=csv,noheader", "-i", "0"],
-                              capture_output=True, text=True, timeout=30)  # fmt: skip
+        done = subprocess.run(
+            ["nvidia-smi", f"--query-gpu={QUERY}", "--format=csv,noheader", "-i", "0"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return {}
     values = [v.strip() for v in done.stdout.strip().split(",")]
     return dict(zip(QUERY.split(","), values, strict=False)) if done.returncode == 0 else {}
-
-

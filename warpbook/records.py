@@ -13,7 +13,9 @@ Outputs are compared like with like. What differs from run to run, or from machi
 2. the rest of a line that begins with `device`, `driver`, `compiler`, `clocks` or `memory`, in any case, then `:`;
    so that is where a program names its machine;
 3. the name of the device itself, wherever it stands;
-4. runs of blanks on a line where something was replaced (columns move with the width of a number).
+4. numbers on a line that says `this time` or `this run`;
+5. the rows of a table whose head names a unit of rule 1 by itself, down to the next blank line;
+6. runs of blanks on a line where something was replaced (columns move with the width of a number).
 
 Everything else must be equal to the character. `nan` as a word in any output fails, masked or not.
 """
@@ -23,7 +25,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +63,15 @@ def path_of(book: Book, device: str, article: str) -> Path:
 def read(book: Book, device: str, article: str) -> dict[str, Any] | None:
     """The record, or None if there is none. Raises BookError if it cannot be understood."""
     path = path_of(book, device, article)
+    name = book.relative(path)
     if not path.exists():
         return None
     try:
         record = json.loads(path.read_text("utf-8"))
     except json.JSONDecodeError as error:
-        raise BookError(f"{book.relative(path)}:{error.lineno}: not JSON: {error.msg}; {remedy(device, article)}") from None
+        raise BookError(f"{name}:{error.lineno}: not JSON: {error.msg}; {remedy(device, article)}") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise BookError(f"{book.relative(path)}: not of format {FORMAT}; {remedy(device, article)}")
+        raise BookError(f"{name}: not of format {FORMAT}; {remedy(device, article)}")
     return record
 
 
@@ -77,7 +80,7 @@ def write(book: Book, device: str, article: str, record: dict[str, Any]) -> None
 
 
 def empty(device: dict[str, Any]) -> dict[str, Any]:
-    date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
     return {"format": FORMAT, "device": device, "date": date, "programs": {}, "blocks": [], "counters": {}}
 
 
@@ -145,13 +148,26 @@ def program_name(program: Path) -> str:
 def mask(text: str, device_names: tuple[str, ...] = ()) -> list[str]:
     """The lines of an output without what may differ from run to run; see the rules above."""
     out = []
+    measured_rows = False
     for line in text.rstrip().splitlines():
+        if measured_rows and line.strip():
+            out.append("#")
+            continue
+        measured_rows = is_head(line)
         masked = MACHINE.sub(r"\1 #", line)
+        if re.search(r"\bthis (?:time|run)\b", line):
+            masked = PLAIN_NUMBER.sub("#", masked)
         for name in device_names:
             masked = masked.replace(name, "#") if name else masked
         masked = MEASURED.sub("# ", masked)
         out.append((re.sub(r"\s+", " ", masked) if masked != line else masked).rstrip())
     return out
+
+
+def is_head(line: str) -> bool:
+    """Whether a line is the head of a table of measured numbers: cells two blanks apart, one of them just a unit."""
+    cells = re.split(r"\s{2,}", line.strip())
+    return len(cells) > 1 and any(re.fullmatch(TIME_AND_RATE, cell.strip("()[]")) for cell in cells)
 
 
 def difference(name: str, recorded: str, now: str, devices: tuple[str, ...] = ()) -> str | None:
@@ -189,18 +205,19 @@ def close(a: float, b: float, rtol: float) -> bool:
 
 
 def value_disagreements(book: Book, article: str, one: str, other: str, rtol: float = AGREEMENT) -> list[str]:
-    """Values of both devices that no clock enters (unit `1` or `count`) and that differ by more than `rtol`."""
-    left, right = read(book, one, article), read(book, other, article)
+    """Values of both devices that no clock enters (unit `count`) and that differ by more than `rtol`."""
+    left, right = ((read(book, device, article) or {}).get("programs", {}) for device in (one, other))
     out = []
-    for program in sorted(set((left or {}).get("programs", {})) & set((right or {}).get("programs", {}))):
-        assert left is not None and right is not None
-        mine, yours = left["programs"][program]["values"], right["programs"][program]["values"]
+    for program in sorted(set(left) & set(right)):
+        mine, yours = left[program]["values"], right[program]["values"]
         for name in sorted(set(mine) & set(yours)):
             if mine[name]["unit"] == yours[name]["unit"] == "count" and not close(
                 mine[name]["value"], yours[name]["value"], rtol
             ):
-                out.append(f"snippets/{program}: {name} is {mine[name]['value']} on {one} and "
-                           f"{yours[name]['value']} on {other}")  # fmt: skip
+                out.append(
+                    f"snippets/{program}: {name} is {mine[name]['value']} on {one} and "
+                    f"{yours[name]['value']} on {other}"
+                )
     return out
 
 

@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -23,13 +24,31 @@ CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 DIRECTIVE = re.compile(r"(claims|chart:[a-z0-9_-]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
 SHOWN_DEVICES = (PRIMARY, SOFTCUDA)  # the order of outputs under a block
 WORDS = {
-    "en": {"output": "Output", "softcuda": "no GPU (softcuda)", "device": "printed by", "claim": "Claim",
-           "predicted": "Predicted", "measured": "Measured", "gate": "Held to", "source": "Source",
-           "at_least": "at least {}", "at_most": "at most {}"},
-    "zh": {"output": "输出", "softcuda": "无 GPU（softcuda）", "device": "打印自", "claim": "结论",
-           "predicted": "预测", "measured": "实测", "gate": "检验门槛", "source": "出处",
-           "at_least": "不低于 {}", "at_most": "不高于 {}"},
-}  # fmt: skip
+    "en": {
+        "output": "Output",
+        "softcuda": "no GPU (softcuda)",
+        "device": "printed by",
+        "claim": "Claim",
+        "predicted": "Predicted",
+        "measured": "Measured",
+        "gate": "Held to",
+        "source": "Source",
+        "at_least": "at least {}",
+        "at_most": "at most {}",
+    },
+    "zh": {
+        "output": "输出",
+        "softcuda": "无 GPU（softcuda）",
+        "device": "打印自",
+        "claim": "结论",
+        "predicted": "预测",
+        "measured": "实测",
+        "gate": "检验门槛",
+        "source": "出处",
+        "at_least": "不低于 {}",
+        "at_most": "不高于 {}",
+    },
+}
 
 
 @dataclass
@@ -64,11 +83,10 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         alone = EXPRESSION.fullmatch(line.text.strip())
         directive = DIRECTIVE.match(alone[1]) if alone else None
         if directive:
-            made = tried(out, where, lambda text=directive[1]: show(page, language, values, text, outputs))
+            made = tried(out, where, partial(show, page, language, values, directive[1], outputs))
             add_token(out, lines, made, line.text[: len(line.text) - len(line.text.lstrip())])
         else:
-            text = substitute(line.text, lambda t, w=where: tried(out, w, lambda: render(t, page.article, language,
-                                                                                         values, root)))  # type: ignore[misc]
+            text = substitute(line.text, partial(value, out, where, page, language, values, root))
             join(lines, text, fresh=i == 0 or (i - 1) in ends(page))
         i += 1
     out.markdown = "\n".join(lines) + "\n"
@@ -86,6 +104,10 @@ def join(lines: list[str], text: str, fresh: bool) -> None:
         lines[-1] = before + text.lstrip()
     else:
         lines.append(text)
+
+
+def value(out: Rendered, where: str, page: Page, language: str, values: Values, root: str, text: str) -> str:
+    return tried(out, where, partial(render, text, page.article, language, values, root))
 
 
 def tried(out: Rendered, where: str, make: Callable[[], str]) -> str:
@@ -136,8 +158,9 @@ class Outputs:
         self.page, self.words = page, WORDS[language]
         self.records = {d: r for d in SHOWN_DEVICES if (r := records.read(page.book, d, page.article)) is not None}
         hashes = records.block_hashes(page)
-        self.fresh = {device: [entry["code"] for entry in record["blocks"]] == hashes
-                      for device, record in self.records.items()}  # fmt: skip
+        self.fresh = {
+            device: [entry["code"] for entry in record["blocks"]] == hashes for device, record in self.records.items()
+        }
         for device in self.records:
             if not self.fresh[device]:
                 problems += records.stale(page.book, device, page.article)[:1]
@@ -145,14 +168,20 @@ class Outputs:
             problems.append(f"{page.name}: no record on any device; {records.remedy(SOFTCUDA, page.article)}")
 
     def box(self, index: int) -> str:
-        texts = {device: record["blocks"][index]["stdout"] for device, record in self.records.items()
-                 if index < len(record["blocks"])}  # fmt: skip
+        texts = {
+            device: record["blocks"][index]["stdout"]
+            for device, record in self.records.items()
+            if index < len(record["blocks"])
+        }
         return self.html(texts)
 
     def of_program(self, program: str) -> str:
         name = program if "/" in program else f"{self.page.article}/{program}"
-        texts = {device: record["programs"][name]["stdout"] for device, record in self.records.items()
-                 if name in record["programs"]}  # fmt: skip
+        texts = {
+            device: record["programs"][name]["stdout"]
+            for device, record in self.records.items()
+            if name in record["programs"]
+        }
         if not texts:
             raise BookError(f'no record has an output of "{name}"; {records.remedy(SOFTCUDA, self.page.article)}')
         return self.html(texts)
@@ -161,17 +190,30 @@ class Outputs:
         texts = {device: text.rstrip() for device, text in texts.items() if text.strip()}
         if not texts:
             return ""
-        names = {device: self.words["softcuda"] if device == SOFTCUDA else
-                 str(self.records[device]["device"].get("name", device)) for device in texts}  # fmt: skip
+        names = {
+            device: self.words["softcuda"]
+            if device == SOFTCUDA
+            else str(self.records[device]["device"].get("name", device))
+            for device in texts
+        }
         first, *others = texts
-        panes = [f'<pre class="wb-output__text" data-device="{d}" tabindex="0" aria-label="{html.escape(names[d])}"'
-                 f'{"" if d == first else " hidden"}><samp>{html.escape(t)}</samp></pre>' for d, t in texts.items()]  # fmt: skip
-        buttons = "".join(f'<button type="button" data-device="{d}" aria-pressed="{str(d == first).lower()}">'
-                          f"{html.escape(names[d])}</button>" for d in texts)  # fmt: skip
+        panes = [
+            f'<pre class="wb-output__text" data-device="{d}" tabindex="0" role="group" '
+            f'aria-label="{self.words["output"]}: {html.escape(names[d])}"{"" if d == first else " hidden"}>'
+            f"<samp>{html.escape(t)}</samp></pre>"
+            for d, t in texts.items()
+        ]
+        buttons = "".join(
+            f'<button type="button" data-device="{d}" aria-pressed="{str(d == first).lower()}">'
+            f"{html.escape(names[d])}</button>"
+            for d in texts
+        )
         switch = f'<div class="wb-switch" role="group" aria-label="{self.words["device"]}">{buttons}</div>'
         machine = f'<span class="wb-output__device">{html.escape(names[first])}</span>'
-        return (f'<div class="wb-output" data-search-exclude><details open><summary>{self.words["output"]}'
-                f"{'' if others else machine}</summary>{''.join(panes)}</details>{switch if others else ''}</div>")
+        return (
+            f'<div class="wb-output" data-search-exclude><details open><summary>{self.words["output"]}'
+            f"{'' if others else machine}</summary>{''.join(panes)}</details>{switch if others else ''}</div>"
+        )
 
 
 # -- directives --------------------------------------------------------------------------------------------------
@@ -207,15 +249,25 @@ def claims(record: dict[str, Any], language: str) -> str:
     for entry in record["programs"].values():
         for claim in entry["claims"].values():
             unit = "x" if claim.get("ratio") else entry["values"].get(claim.get("value"), {}).get("unit", "1")
-            gate = [words[key].format(quantity(float(claim[key]), unit)) for key in ("at_least", "at_most")
-                    if claim.get(key) is not None]  # fmt: skip
+            gates = {key: float(claim[key]) for key in ("at_least", "at_most") if claim.get(key) is not None}
+            gate = [
+                words[key].format(f"{number:g}×" if unit == "x" else quantity(number, unit))
+                for key, number in gates.items()
+            ]
             predicted = claim.get("predicted")
             said = quantity(float(predicted), unit) if isinstance(predicted, (int, float)) else str(predicted or "–")
-            rows.append([html.escape(str(claim[language])), html.escape(said),
-                         f"<strong>{quantity(records.measured(claim, entry['values']), unit)}</strong>",
-                         html.escape(", ".join(gate)), html.escape(str(claim.get("source") or "–"))])  # fmt: skip
+            rows.append(
+                [
+                    html.escape(str(claim[language])),
+                    html.escape(said),
+                    f"<strong>{quantity(records.measured(claim, entry['values']), unit)}</strong>",
+                    html.escape(", ".join(gate)),
+                    html.escape(str(claim.get(f"source_{language}") or claim.get("source") or "–")),
+                ]
+            )
     if not rows:
         raise BookError("the record has no claims")
     head = "".join(f'<th scope="col">{words[key]}</th>' for key in ("claim", "predicted", "measured", "gate", "source"))
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="wb-claims" tabindex="0" role="region" aria-label="{words["claim"]}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wb-claims" tabindex="0" role="group" aria-label="{words["claim"]}">{table}</div>'

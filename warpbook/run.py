@@ -57,8 +57,10 @@ def run_page(page: Page, python: str = sys.executable) -> list[str]:
     blocks = page.python
     if not blocks:
         return []
-    jobs = [{"name": f"<{block.where}>", "code": block.code, "lines": [[li.file, li.number] for li in block.lines]}
-            for block in blocks]  # fmt: skip
+    jobs = [
+        {"name": f"<{block.where}>", "code": block.code, "lines": [[li.file, li.number] for li in block.lines]}
+        for block in blocks
+    ]
     env = environment(page.book, page.article)
     beside = page.book.snippets / page.article
     if beside.is_dir():
@@ -74,8 +76,10 @@ def run_page(page: Page, python: str = sys.executable) -> list[str]:
             file, number = failure["at"] or [block.page, block.page_number]
             place = f"{file}:{number}"
             where = place if place.startswith(f"{block.page}:") else f"{block.where}: {place}"
-            raise RunError(f"{where}: this block fails: {one_line(failure['what'])}",
-                           printed(answer["stdout"]) + failure["traceback"] + errors)  # fmt: skip
+            raise RunError(
+                f"{where}: this block fails: {one_line(failure['what'])}",
+                printed(answer["stdout"]) + failure["traceback"] + errors,
+            )
     if len(done) < len(blocks) or code:
         block = blocks[min(len(done), len(blocks) - 1)]
         raise RunError(f"{block.where}: this block ended the process ({ending(code)})", errors)
@@ -102,8 +106,16 @@ def run_program(book: Book, program: Path, arguments: tuple[str, ...] = (), pyth
 def call(command: list[str], book: Book, env: dict[str, str], name: str) -> tuple[int, str, str]:
     """(exit status, stdout, stderr) of `command` run in the repository's root."""
     try:
-        done = subprocess.run(command, cwd=book.root, env=env, capture_output=True, text=True, encoding="utf-8",
-                              errors="replace", timeout=TIME_LIMIT)  # fmt: skip
+        done = subprocess.run(
+            command,
+            cwd=book.root,
+            env=env,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIME_LIMIT,
+        )
     except subprocess.TimeoutExpired:
         raise RunError(f"{name}: still running after {TIME_LIMIT:.0f} s; stopped") from None
     return done.returncode, done.stdout, done.stderr
@@ -111,7 +123,7 @@ def call(command: list[str], book: Book, env: dict[str, str], name: str) -> tupl
 
 def present_device(book: Book, python: str = sys.executable) -> dict[str, Any]:
     """What warpbench says of the device that programs would use here."""
-    code = "import json, warpbench; print(json.dumps(warpbench.device()))"
+    code = "import json, pycuda.autoprimaryctx, warpbench; print(json.dumps(warpbench.device()))"
     status, out, errors = call([python, "-c", code], book, environment(book, ""), "warpbench.device()")
     if status:
         last = (errors.strip().splitlines() or [ending(status)])[-1]

@@ -42,8 +42,9 @@ def build_language(book: Book, language: str, output: Path, strict: bool, url: s
     place = f"{PLACES[language]}/" if PLACES[language] else ""
     with messages() as log:
         try:
-            config = load_config(str(book.root / CONFIGS[language]), strict=strict, site_dir=str(output),
-                                 site_url=base + place)  # fmt: skip
+            config = load_config(
+                str(book.root / CONFIGS[language]), strict=strict, site_dir=str(output), site_url=base + place
+            )
             build_site(config)
             config.plugins.on_shutdown()
         except Abort:
@@ -106,7 +107,7 @@ def serve(book: Book, host: str, port: int) -> None:
                 server.watch(str(book.root / name))
         print(f"ready in {time.monotonic() - start:.1f} s: {url} (English), {url}zh/ (中文); Ctrl-C ends", flush=True)
         try:
-            server.serve()
+            server.serve()  # type: ignore[no-untyped-call]
         finally:
             server.shutdown()
 

@@ -24,7 +24,8 @@ from warpbook.book import PRIMARY, Book, BookError
 EXPRESSION = re.compile(r"\{\{[ \t]+(.+?)[ \t]+\}\}")
 CODE_OR_MATH = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<![\\$])\$(?![\s$])[^$]*?(?<!\s)\$|\\\(.*?\\\)")
 NAME = re.compile(r"(?:(?P<article>[a-z0-9_-]+):)?(?P<name>#?[A-Za-z0-9_.]+)\Z")
-THIN = "\u202f"
+THIN = "\u202f"  # between groups of digits
+BLANK = "\u00a0"  # before a unit
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
@@ -66,11 +67,18 @@ class Values:
             raise BookError(f'"{text}" is not a name of a value')
         article, name = match["article"] or article, match["name"]
         record = self.record(article)
-        about = (str(record["device"].get("name", self.device)), str(record["date"]),
-                 f"records/{self.device}/{article}.json")  # fmt: skip
+        about = (
+            str(record["device"].get("name", self.device)),
+            str(record["date"]),
+            f"records/{self.device}/{article}.json",
+        )
         if name.startswith("#"):
-            return Value(name, counter(record, name), "count" if not name.endswith((".pct", ".ratio")) else
-                         "%" if name.endswith(".pct") else "1", *about)  # fmt: skip
+            return Value(
+                name,
+                counter(record, name),
+                "count" if not name.endswith((".pct", ".ratio")) else "%" if name.endswith(".pct") else "1",
+                *about,
+            )
         holders = [program for program, entry in record["programs"].items() if name in entry["values"]]
         if len(holders) > 1:
             raise BookError(f'"{name}" is recorded by {" and ".join(holders)}; give one of them another name')
@@ -78,8 +86,9 @@ class Values:
             known = sorted({n for entry in record["programs"].values() for n in entry["values"]})
             raise BookError(f'no value "{name}" in {about[2]}; there are: {", ".join(known) or "none"}')
         kept = record["programs"][holders[0]]["values"][name]
-        return Value(name, float(kept["value"]), kept["unit"], *about, kept.get("low"), kept.get("high"),
-                     kept.get("second"))  # fmt: skip
+        return Value(
+            name, float(kept["value"]), kept["unit"], *about, kept.get("low"), kept.get("high"), kept.get("second")
+        )
 
 
 def counter(record: dict[str, Any], name: str) -> float:
@@ -129,14 +138,14 @@ def quantity(number: float, unit: str, digits: int = 3) -> str:
     if unit == "1":
         return significant(number, 4)
     if unit == "%":
-        return f"{number:.1f}{THIN}%"
+        return f"{number:.1f}{BLANK}%"
     if unit == "x":
         return f"{significant(number)}×"
     scale, prefix = 1.0, ""
     if number:
         allowed = PREFIXES[4:] if unit == "s" else PREFIXES[:5]
         scale, prefix = next(((s, p) for s, p in allowed if abs(number) * 1.0005 >= s), allowed[-1])
-    return f"{significant(number / scale, digits)}{THIN}{prefix}{unit}"
+    return f"{significant(number / scale, digits)}{BLANK}{prefix}{unit}"
 
 
 # -- expressions -------------------------------------------------------------------------------------------------
@@ -185,8 +194,10 @@ def element(shown: str, number: float, about: str, href: str) -> str:
     # The tooltip is an attribute drawn by the style sheet; the link makes it reachable by keyboard and by touch.
     label = html.escape(f"{shown}. {about}".replace("\n", "; "), quote=True)
     tip = html.escape(about, quote=True).replace("\n", "&#10;")
-    return (f'<data class="wb-value" value="{number!r}"><a href="{html.escape(href, quote=True)}" '
-            f'aria-label="{label}" data-tip="{tip}">{html.escape(shown)}</a></data>')  # fmt: skip
+    return (
+        f'<data class="wb-value" value="{number!r}"><a href="{html.escape(href, quote=True)}" '
+        f'aria-label="{label}" data-tip="{tip}">{html.escape(shown)}</a></data>'
+    )
 
 
 def substitute(text: str, replace: Callable[[str], str]) -> str:

@@ -45,6 +45,18 @@ if (place) {
   heading?.scrollIntoView();
 }
 
+// What Material's script adds to code blocks, named for those who hear the page.
+const word = document.documentElement.lang === "zh" ? "注" : "Note";
+
+function name() {
+  for (const nav of document.querySelectorAll("nav.md-code__nav:not([role])")) nav.setAttribute("role", "none");
+  for (const mark of document.querySelectorAll("a.md-annotation__index:not([aria-label])"))
+    mark.setAttribute("aria-label", `${word} ${mark.querySelector("[data-md-annotation-id]")?.dataset.mdAnnotationId ?? ""}`);
+}
+
+name();
+new MutationObserver(name).observe(document.body, { childList: true, subtree: true });
+
 // A tooltip near the right edge opens to the left.
 for (const kind of ["pointerover", "focusin"])
   document.addEventListener(kind, (event) => {

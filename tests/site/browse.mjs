@@ -1,0 +1,110 @@
+// Look at the built site in a real browser: `node browse.mjs NODE_MODULES CHROMIUM URL PAGES`. Prints one JSON list of
+// what is wrong, each entry {page, scheme, what}. PAGES is a JSON list of {en, zh} paths.
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+
+const [modules, browserPath, base, pagesText] = process.argv.slice(2);
+const require = createRequire(modules + "/");
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const SEARCHES = { en: ["reduction", "optimisation/reduction/"], zh: ["归约", "zh/optimisation/reduction/"] };
+
+const problems = [];
+const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+
+async function open(path, scheme, width = 1280) {
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 } });
+  const page = await context.newPage();
+  const told = (what) => problems.push({ page: path, scheme, what });
+  page.on("request", (request) => {
+    const { host, protocol } = new URL(request.url());
+    if (protocol !== "data:" && protocol !== "blob:" && host !== new URL(base).host) told(`request to ${request.url()}`);
+  });
+  page.on("response", (response) => response.status() >= 400 && told(`${response.status()} for ${response.url()}`));
+  page.on("console", (message) => message.type() === "error" && told(`console: ${message.text()}`));
+  page.on("pageerror", (error) => told(`script: ${error.message}`));
+  await page.goto(base + path);
+  await page.waitForLoadState("networkidle");
+  return { context, page, told };
+}
+
+async function look(path, language, scheme) {
+  const { context, page, told } = await open(path, scheme);
+  const shown = await page.evaluate(() => ({
+    lang: document.documentElement.lang,
+    scheme: document.body.dataset.mdColorScheme,
+    raw: (document.querySelector("article")?.innerText ?? "").match(/\\\(|\\\[|\$\$|\{\{ |WARPBOOK\d/)?.[0],
+    error: document.querySelector(".katex-error")?.textContent,
+    math: [...document.querySelectorAll(".wb-math")].filter((m) => !m.querySelector(".katex-html")).length,
+    alternates: [...document.querySelectorAll("link[hreflang]")].map((link) => link.hreflang).sort().join(),
+    missing: document.querySelectorAll(".wb-missing").length,
+  }));
+  if (shown.lang !== language) told(`lang is ${shown.lang}`);
+  if (shown.scheme !== (scheme === "dark" ? "slate" : "default")) told(`colours are ${shown.scheme}`);
+  if (shown.raw || shown.error || shown.math) told(`left as written: ${shown.raw ?? shown.error ?? "a formula"}`);
+  if (shown.alternates !== "en,zh") told(`hreflang names ${shown.alternates}`);
+  if (shown.missing) told(`${shown.missing} numbers missing`);
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => axe.run());
+  for (const { id, nodes } of violations)
+    told(`axe: ${id}: ${nodes.length}: ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary?.split("\n")[1] ?? ""}`);
+  await context.close();
+
+  if (scheme === "light") {
+    const narrow = await open(path, scheme, 390);
+    const width = await narrow.page.evaluate(() => document.documentElement.scrollWidth);
+    if (width > 390) narrow.told(`scrolls sideways at 390 px: ${width} px wide`);
+    await narrow.context.close();
+  }
+}
+
+async function change(from, to) {
+  const { context, page, told } = await open(from, "light");
+  const language = to.startsWith("zh/") ? "zh" : "en";
+  await page.evaluate(() => document.querySelector("article h2[id]")?.scrollIntoView());
+  const there = await page.evaluate(() => document.querySelector("article h2[id]")?.getBoundingClientRect().top < 120);
+  await page.click(`.wb-languages a[hreflang=${language}]`);
+  await page.waitForURL((url) => url.pathname === "/" + to);
+  await page.waitForLoadState("networkidle");
+  const hash = decodeURIComponent(new URL(page.url()).hash.slice(1));
+  const first = await page.evaluate(() => document.querySelector("article h2[id]")?.id);
+  if (there && hash !== first) told(`the switcher opened ${to} at "${hash}", not at "${first}"`);
+  await context.close();
+}
+
+async function search(language) {
+  const [query, expected] = SEARCHES[language];
+  const { context, page, told } = await open(language === "zh" ? "zh/" : "", "light");
+  await page.focus(".md-search__input");
+  await page.keyboard.type(query);
+  await page.keyboard.press("Shift"); // the search box listens to keys, and Han characters come without any
+  try {
+    await page.waitForFunction((path) => [...document.querySelectorAll(".md-search-result__link")]
+      .some((link) => new URL(link.href).pathname === "/" + path), expected, { timeout: 10000 });
+  } catch {
+    told(`searching ${query} does not find ${expected}`);
+  }
+  await context.close();
+}
+
+async function chooseDevice(path) {
+  const { context, page, told } = await open(path, "light");
+  const buttons = await page.$$(".wb-switch button[data-device=softcuda]");
+  if (buttons.length) {
+    await buttons[0].click();
+    await page.reload();
+    const shown = await page.$$eval(".wb-output", (boxes) => boxes.map((box) => box.querySelector("pre:not([hidden])")?.dataset.device));
+    if (shown[0] !== "softcuda") told(`the device chosen is forgotten: ${shown[0]} is shown`);
+  }
+  await context.close();
+}
+
+for (const pair of JSON.parse(pagesText)) {
+  for (const language of ["en", "zh"]) for (const scheme of ["light", "dark"]) await look(pair[language], language, scheme);
+  await change(pair.en, pair.zh);
+  await change(pair.zh, pair.en);
+  await chooseDevice(pair.en);
+}
+for (const language of ["en", "zh"]) await search(language);
+await browser.close();
+console.log(JSON.stringify(problems));

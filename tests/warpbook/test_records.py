@@ -1,0 +1,165 @@
+"""Hashes, freshness, the comparison of outputs, and that nothing is half-written."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from warpbook import records
+from warpbook.book import BookError, write_text
+from warpbook.hashes import normal_kernel, normal_python
+from warpbook.recorder import record
+from warpbook.records import difference, disagreement, mask
+
+CPU = {"name": "softcuda", "softcuda": True}
+
+
+def test_a_hash_sees_code_and_not_its_layout():
+    assert normal_python("a = 1  # one\n\n\nb = (2)\n") == normal_python("a=1\nb = 2")
+    assert normal_python("a = 1") != normal_python("a = 2")
+    assert normal_kernel("int a; // one\n/* two */ int  b;") == normal_kernel("int a;\nint b;\n")
+    assert normal_kernel('puts("// kept");') == 'puts("// kept");'
+    assert normal_kernel("#define A 1\nint a;\nint b;") == "#define A 1\nint a; int b;"
+
+
+@pytest.mark.parametrize(
+    ("line", "masked"),
+    [
+        ("v0   12.34 ms  1.2 TB/s", "v0 # ms # TB/s"),
+        ("13.3× as fast, 98.1 % of the copy", "# × as fast, # % of the copy"),
+        ("device: NVIDIA H200, 132 SMs", "device: #"),
+        ("on NVIDIA H200: 7", "on #: 7"),
+        ("n = 1023 sum 4.5", "n = 1023 sum 4.5"),
+        ("5 of 8 tiles right this time", "# of # tiles right this time"),
+        ("3 steps, 12 multiprocessors", "3 steps, 12 multiprocessors"),
+    ],
+)
+def test_what_differs_from_run_to_run_is_masked(line, masked):
+    assert mask(line, ("NVIDIA H200",)) == [masked]
+
+
+def test_rows_of_a_table_of_measurements_are_masked():
+    head = "          µs     GB/s   of copy"
+    text = f"sums agree\n{head}\nv0      12.3      420     10.0\nv1       9.9      510     12.0\n\nn = 3\n"
+    assert mask(text) == ["sums agree", head, "#", "#", "", "n = 3"]
+
+
+def test_outputs_are_compared_line_by_line():
+    assert difference("p", "sum 3\n12.0 ms\n", "sum 3\n9.1 ms\n") is None
+    assert difference("p", "sum 3\n", "sum 4\n") == 'p: line 1 of its output is "sum 4", the record has "sum 3"'
+    assert difference("p", "a\n", "a\nb\n") == 'p: line 2 of its output is "b", the record has nothing more'
+
+
+def test_nan_fails_every_comparison():
+    assert difference("p", "sum nan\n", "sum nan\n") == "p: prints nan"
+    assert not records.close(float("nan"), float("nan"), 1.0)
+
+
+def test_two_devices_agree_within_rounding():
+    assert disagreement("p", "sum 1.0000001\n", "sum 1.0000002\n", ()) is None
+    assert disagreement("p", "n 3\n", "n 4\n", ()) == 'p: line 1 is "n 3" on one device and "n 4" on the other'
+    assert disagreement("p", "sum 1.0\n", "sum 1.1\n", ()) is not None
+
+
+REMEDY = "run `python -m warpbook record --only x`"
+PAGE = "# X\n\n```python\nprint(6 * 7)\n```\n"
+
+
+def test_a_record_is_fresh_until_the_code_changes(small, write):
+    write("docs/en/x.md", PAGE)
+    program = write("snippets/x/a.py", 'KERNEL = "x/k.cu"\nprint("ok")\n')
+    kernel = write("snippets/x/k.cu", "__global__ void k() {}\n")
+    assert records.stale(small, "softcuda", "x") == [f"records/softcuda/x.json: missing; {REMEDY}"]
+    assert record(small, ["x"], device=CPU) == 0
+    assert records.stale(small, "softcuda", "x") == []
+    kept = records.read(small, "softcuda", "x")
+    assert kept["blocks"][0]["stdout"] == "42\n"
+    assert kept["programs"]["x/a.py"]["stdout"] == "ok\n"
+
+    program.write_text('# a comment\nKERNEL = "x/k.cu"\nprint("ok")\n', "utf-8")
+    kernel.write_text("__global__ void k() {}  // the same\n", "utf-8")
+    assert records.stale(small, "softcuda", "x") == []
+
+    kernel.write_text("__global__ void k() { return; }\n", "utf-8")
+    write("docs/en/x.md", PAGE.replace("6", "8"))
+    assert records.stale(small, "softcuda", "x") == [
+        f"records/softcuda/x.json: stale: snippets/x/a.py or a kernel it loads has changed; {REMEDY}",
+        f"docs/en/x.md:3: stale: records/softcuda/x.json was made from another block; {REMEDY}",
+    ]
+
+
+def test_what_is_fresh_is_not_run_again(small, write, capsys):
+    write("docs/en/x.md", PAGE)
+    record(small, ["x"], device=CPU)
+    before = records.path_of(small, "softcuda", "x").stat().st_mtime_ns
+    record(small, ["x"], device=CPU)
+    assert records.path_of(small, "softcuda", "x").stat().st_mtime_ns == before
+    assert "fresh" in capsys.readouterr().out
+
+
+def test_a_failure_keeps_what_was_finished_and_what_was_there(small, write, capsys):
+    write("snippets/x/a.py", "print('ok')\n")
+    write("snippets/x/b.py", "raise SystemExit('no device')\n")
+    assert record(small, ["x"], device=CPU) == 1
+    assert "snippets/x/b.py: this program fails: no device" in capsys.readouterr().out
+    assert list(records.read(small, "softcuda", "x")["programs"]) == ["x/a.py"]
+    assert [p.name for p in (small.records / "softcuda").iterdir()] == ["x.json"]  # no temporary file is left
+
+
+def test_a_program_that_prints_nan_is_not_recorded(small, write, capsys):
+    write("snippets/x/a.py", "print('sum', float('nan'))\n")
+    assert record(small, ["x"], device=CPU) == 1
+    assert "snippets/x/a.py: prints nan; nothing recorded" in capsys.readouterr().out
+    assert not small.records.exists()
+
+
+def test_an_unknown_article_is_named(small, write):
+    write("docs/en/x.md", PAGE)
+    with pytest.raises(BookError, match=r'^no article "y"; there are: x$'):
+        record(small, ["y"], device=CPU)
+
+
+def test_a_broken_record_is_told_with_its_line(small, write):
+    write("records/softcuda/x.json", '{\n "format": 1,\n')
+    with pytest.raises(BookError, match=r"^records/softcuda/x.json:3: not JSON: .*; run `python -m warpbook record"):
+        records.read(small, "softcuda", "x")
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "new \ud800")
+    assert path.read_text("utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_claim_that_no_longer_holds(small):
+    entry = {
+        "code": "",
+        "stdout": "",
+        "values": {"a": {"value": 1.0, "unit": "s"}, "b": {"value": 2.0, "unit": "s"}},
+        "claims": {"half": {"en": "", "zh": "", "ratio": ["a", "b"], "value": None, "at_least": 0.6, "at_most": None}},
+    }
+    data = {**records.empty({"name": "NVIDIA H200"}), "programs": {"x/a.py": entry}}
+    records.write(small, "nvidia-h200", "x", data)
+    assert records.broken_claims(small, "nvidia-h200", "x") == [
+        'snippets/x/a.py: claim "half" no longer holds on nvidia-h200: 0.5, not at least 0.6'
+    ]
+    entry["values"]["a"]["value"] = 1.3
+    records.write(small, "nvidia-h200", "x", data)
+    assert records.broken_claims(small, "nvidia-h200", "x") == []
+
+
+def test_a_record_never_holds_nan(small):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        records.write(small, "softcuda", "x", {"format": 1, "value": float("nan")})
+    assert not records.path_of(small, "softcuda", "x").exists()
+
+
+def test_json_of_a_record_is_readable(small):
+    records.write(small, "softcuda", "x", {"format": 1, "device": {"name": "设备"}})
+    text = records.path_of(small, "softcuda", "x").read_text("utf-8")
+    assert "设备" in text
+    assert json.loads(text)["format"] == 1

@@ -1,0 +1,74 @@
+"""Blocks share one process, as in a notebook; a failure names the line where it was written."""
+
+from __future__ import annotations
+
+import pytest
+
+from warpbook.pages import Page
+from warpbook.run import RunError, run_page, run_program
+
+
+def fence(*codes: str) -> str:
+    return "# X\n\n" + "\n".join(f"```python\n{code}\n```\n" for code in codes)
+
+
+def test_blocks_run_in_order_in_one_process(small, write):
+    page = Page(small, write("docs/en/x.md", fence("a = 20", "print(a + 1)", "print(__name__, end='')")))
+    assert run_page(page) == ["", "21\n", "__main__"]
+
+
+def test_output_is_captured_below_python(small, write):
+    code = 'import ctypes, os\nos.write(1, b"raw ")\nctypes.CDLL(None).puts(b"from C")'
+    page = Page(small, write("docs/en/x.md", fence(code, "print('next')")))
+    assert run_page(page) == ["raw from C\n", "next\n"]
+
+
+def test_a_page_imports_what_its_programs_import(small, write):
+    write("snippets/helper.py", "ONE = 1\n")
+    write("snippets/x/beside.py", "TWO = 2\n")
+    page = Page(small, write("docs/en/x.md", fence("import beside, helper\nprint(helper.ONE + beside.TWO)")))
+    assert run_page(page) == ["3\n"]
+
+
+def test_a_failing_block_names_the_page_and_the_line(small, write):
+    page = Page(small, write("docs/en/x.md", fence("print('before')", "a = 1\na / 0")))
+    with pytest.raises(RunError) as raised:
+        run_page(page)
+    assert str(raised.value) == "docs/en/x.md:9: this block fails: ZeroDivisionError: division by zero"
+    assert 'File "docs/en/x.md", line 9' in raised.value.traceback
+    assert "child.py" not in raised.value.traceback
+
+
+def test_a_failing_snippet_names_its_own_line(small, write):
+    write("snippets/x/a.py", "# --8<-- [start:f]\ndef f():\n    raise ValueError('no')\n# --8<-- [end:f]\n")
+    page = Page(small, write("docs/en/x.md", fence('--8<-- "snippets/x/a.py:f"\nf()')))
+    with pytest.raises(RunError) as raised:
+        run_page(page)
+    assert str(raised.value) == "docs/en/x.md:3: snippets/x/a.py:3: this block fails: ValueError: no"
+
+
+def test_a_block_that_is_not_python(small, write):
+    page = Page(small, write("docs/en/x.md", fence("a = 1", "b = (")))
+    with pytest.raises(RunError, match=r"^docs/en/x.md:8: this block fails: .*SyntaxError: '\(' was never closed"):
+        run_page(page)
+
+
+def test_a_block_that_ends_the_process(small, write):
+    page = Page(small, write("docs/en/x.md", fence("a = 1", "import os\nos.abort()")))
+    with pytest.raises(RunError) as raised:
+        run_page(page)
+    assert str(raised.value) == "docs/en/x.md:7: this block ended the process (killed by SIGABRT)"
+
+
+def test_leaving_a_page_early_is_a_failure(small, write):
+    page = Page(small, write("docs/en/x.md", fence("raise SystemExit(0)", "print(1)")))
+    with pytest.raises(RunError, match=r"^docs/en/x.md:4: this block fails: SystemExit: 0"):
+        run_page(page)
+
+
+def test_a_failing_program_is_told_in_one_line(small, write):
+    program = write("snippets/x/a.py", "print('so far')\nassert 1 == 2, 'sums differ'\n")
+    with pytest.raises(RunError) as raised:
+        run_program(small, program)
+    assert str(raised.value) == "snippets/x/a.py: this program fails: AssertionError: sums differ"
+    assert raised.value.traceback.startswith("so far\n")

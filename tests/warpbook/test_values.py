@@ -1,0 +1,104 @@
+"""Numbers in prose: digits, units, where they come from, and names that are not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from warpbook import records
+from warpbook.book import BookError
+from warpbook.pages import Page
+from warpbook.render import markdown_of
+from warpbook.values import Values, quantity, render, substitute
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "shown"),
+    [
+        (4.134e12, "B/s", "4.13\u00a0TB/s"),
+        (9.996e11, "B/s", "1.00\u00a0TB/s"),
+        (4.2e11, "B/s", "420\u00a0GB/s"),
+        (0.000257, "s", "257\u00a0µs"),
+        (2.0e-9, "s", "2.00\u00a0ns"),
+        (13.31, "x", "13.3×"),
+        (1.0, "x", "1.00×"),
+        (98.123, "%", "98.1\u00a0%"),
+        (4096, "count", "4096"),
+        (1048576, "count", "1\u202f048\u202f576"),
+        (0, "B/s", "0\u00a0B/s"),
+    ],
+)
+def test_digits_and_units(number, unit, shown):
+    assert quantity(number, unit) == shown
+
+
+def entry(**values: float) -> dict:
+    return {
+        "code": "",
+        "stdout": "",
+        "claims": {},
+        "values": {k.replace("_", "."): {"value": v, "unit": "s"} for k, v in values.items()},
+    }
+
+
+@pytest.fixture
+def values(small):
+    data = {
+        **records.empty({"name": "NVIDIA H200"}),
+        "date": "2026-01-02",
+        "programs": {"x/a.py": entry(v0_time=4e-3, v1_time=1e-3, twice=1), "x/b.py": entry(twice=1)},
+        "counters": {"x/a.py": [{"kernel": "k", "grid": [1], "block": [1], "metrics": {"smsp__inst.sum": 12345}}]},
+    }
+    records.write(small, "nvidia-h200", "x", data)
+    return Values(small)
+
+
+def test_a_value_says_where_it_was_measured(values):
+    made = render("v0.time", "x", "en", values, "../")
+    assert ">4.00\u00a0ms</a>" in made
+    assert "measured on NVIDIA H200 · 2026-01-02" in made
+    assert 'href="../records/nvidia-h200/x.json"' in made
+    assert "测自" in render("v0.time", "x", "zh", values)
+
+
+def test_ratios_shares_counters_and_other_articles(values):
+    assert ">4.00×</a>" in render("v0.time / v1.time", "x", "en", values)
+    assert ">25.0\u00a0%</a>" in render("v1.time % v0.time", "x", "en", values)
+    assert ">12\u202f345</a>" in render("#k.smsp__inst.sum", "x", "en", values)
+    assert ">1.00\u00a0ms</a>" in render("x:v1.time", "y", "en", values)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("v2.time", 'no value "v2.time" in records/nvidia-h200/x.json; there are: twice, v0.time, v1.time'),
+        ("twice", '"twice" is recorded by x/a.py and x/b.py; give one of them another name'),
+        ("#none.smsp__inst.sum", 'no counters of a kernel "none"'),
+        (
+            "y:a",
+            "there is no records/nvidia-h200/y.json; " + records.remedy("nvidia-h200", "y"),
+        ),
+        ("a + b", '"a + b" is not a name of a value'),
+    ],
+)
+def test_a_name_that_is_not_there(values, text, said):
+    with pytest.raises(BookError) as raised:
+        render(text, "x", "en", values)
+    assert str(raised.value) == said
+
+
+def test_code_and_mathematics_are_left_alone():
+    text = "`{{ a }}` and $x_{{ b }}$ but {{ c }} and \\frac{{a}}{b}"
+    assert substitute(text, str.upper) == "`{{ a }}` and $x_{{ b }}$ but C and \\frac{{a}}{b}"
+
+
+def test_an_unknown_name_is_told_with_page_and_line(small, write, values):
+    page = Page(small, write("docs/en/x.md", "# X\n\nIt took {{ nothing }}.\n"))
+    made = markdown_of(page, "en", values)
+    assert made.problems == [
+        'docs/en/x.md:3: no value "nothing" in records/nvidia-h200/x.json; there are: twice, v0.time, v1.time'
+    ]
+
+
+def test_a_line_break_between_han_characters_is_no_blank(small, write, values):
+    page = Page(small, write("docs/zh/x.md", "# 标题\n正文第一行，\n第二行\nLatin\n汉字\n"))
+    assert markdown_of(page, "zh", values).markdown == "# 标题\n正文第一行，第二行\nLatin\n汉字\n"
