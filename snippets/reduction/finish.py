@@ -71,10 +71,10 @@ for label, n in (("small", 2**20 + 7), *([("large", 2**28)] if GPU else [])):
         if GPU:
             t = wb.time(partial(timed, finish, buffers, n), poison=poison, repeats=100)
             wb.timing(f"{finish.__name__}.{label}", t, 4 * n)
-            line += f"{t.median * 1e6:8.1f} µs ({t.low * 1e6:.1f} to {t.high * 1e6:.1f})"
+            line += f"{t.median * 1e6:8.1f} µs ({t.low * 1e6:.1f} µs to {t.high * 1e6:.1f} µs)"
             if label == "small":
                 wb.value(f"{finish.__name__}.distinct", len(seen), "count")
-                line += f"   {len(seen)} different results in {RUNS} runs"
+                line += f"   {len(seen)} different results in {RUNS} runs this time"
         elif finish is not atomic:
             line += f"{len(seen)} result in {RUNS} runs"
         print(line)

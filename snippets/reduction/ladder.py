@@ -223,7 +223,6 @@ def time_all(rng: np.random.Generator, n: int) -> None:
         spare = cuda.mem_alloc(4 * n)
         if not tag:
             how, times["copy"] = time_copy(reducer, buffers, spare, n)
-            print(f"\ncopy: the faster is {how}")
         for rung in rungs:
             times[rung.name + tag] = time_rung(reducer, rung, buffers, spare, references, n)
         if torch is not None:
@@ -235,10 +234,10 @@ def time_all(rng: np.random.Generator, n: int) -> None:
             del tensors
         for buffer in (*buffers, spare):
             buffer.free()
-    report(times, 4 * n)
+    report(times, 4 * n, how)
 
 
-def report(times: dict[str, wb.Timing], nbytes: int) -> None:
+def report(times: dict[str, wb.Timing], nbytes: int, copied_by: str) -> None:
     print(f"\n{'':10}{'µs':>9}{'10 %':>9}{'90 %':>9}{'GB/s':>9}{'of copy':>9}{'step':>8}")
     before = None
     for name, t in times.items():
@@ -249,7 +248,7 @@ def report(times: dict[str, wb.Timing], nbytes: int) -> None:
         before = t.median if name in {r.name for r in RUNGS} else None
         print(
             f"{name:10}{t.median * 1e6:9.1f}{t.low * 1e6:9.1f}{t.high * 1e6:9.1f}"
-            f"{moved / t.median / 1e9:9.0f}{of_copy:9.1%}{step}"
+            f"{moved / t.median / 1e9:9.0f}{of_copy:9.1%}{step}" + (f"   by {copied_by}" if name == "copy" else "")
         )
 
 
@@ -317,7 +316,7 @@ if __name__ == "__main__":
     if "--profile" in sys.argv[1:]:
         profile(generator, 2**22)
     else:
-        print(f"{wb.device()['name']}, {wb.device()['multiprocessors']} multiprocessors")
+        print(f"device: {wb.device()['name']}, {wb.device()['multiprocessors']} multiprocessors")
         check_all(generator, [1, 31, 1023, 2**20 + 7] + ([2**28] if wb.is_gpu() else []))
         if wb.is_gpu():
             time_all(generator, 2**28)
