@@ -38,7 +38,7 @@ LOG = CACHE / "setup.log"
 STAMPS = VENV / ".warpbook.json"
 NODE = ROOT / "node_modules"
 
-# Packages that are on PyPI only as sources.  They are built with the locked tools in .venv, not with whatever is newest.
+# Packages that are on PyPI only as sources: built with the locked tools in .venv, not with whatever is newest.
 SOURCE_ONLY = ("jieba", "pycuda")
 
 
@@ -60,10 +60,10 @@ class Step:
 # --- the machine ------------------------------------------------------------------------------------------------------
 
 
-def missing_on_machine(wanted: str) -> list[tuple[str, str]]:
+def missing_on_machine(wanted: str, *, new_venv: bool) -> list[tuple[str, str]]:
     """(what is missing, Debian's package for it), before anything is downloaded."""
     missing = []
-    if not PYTHON.exists():
+    if new_venv:
         try:
             import ensurepip  # noqa: F401  (Debian keeps it in python3-venv)
         except ImportError:
@@ -77,10 +77,10 @@ def missing_on_machine(wanted: str) -> list[tuple[str, str]]:
     return missing
 
 
-def check_machine(wanted: str) -> None:
+def check_machine(wanted: str, *, new_venv: bool) -> None:
     if wanted == "all" and sys.platform != "linux":
         raise SetupError(f"programs run on Linux only (WSL 2 too), and this is {sys.platform}; `make serve` works")
-    missing = missing_on_machine(wanted)
+    missing = missing_on_machine(wanted, new_venv=new_venv)
     if missing:
         root = "" if os.geteuid() == 0 else "sudo "
         raise SetupError(
@@ -106,7 +106,8 @@ def run(*command: object, env: dict[str, str] | None = None) -> None:
         )
     if done.returncode:
         last = "\n".join(f"    {line}" for line in LOG.read_text(errors="replace").splitlines()[-20:])
-        raise SetupError(f"failed (exit status {done.returncode}); the whole log is {LOG.relative_to(ROOT)}, its end:\n{last}")
+        log_name = LOG.relative_to(ROOT)
+        raise SetupError(f"failed (exit status {done.returncode}); the whole log is {log_name}, its end:\n{last}")
 
 
 def uv_pip(verb: str, *arguments: object, env: dict[str, str] | None = None) -> None:
@@ -163,7 +164,7 @@ def make_venv() -> None:
 def install_packages(lock: Path, *, exactly: bool) -> None:
     """The lock's packages, hashes checked; `exactly`: and no others."""
     wheels = part_of(lock, "wheels", lambda package: package not in SOURCE_ONLY)
-    uv_pip(*(["sync"] if exactly else ["install", "--no-deps", "-r"]), wheels, "--require-hashes", "--no-build")
+    uv_pip(*(("sync",) if exactly else ("install", "--no-deps", "-r")), wheels, "--require-hashes", "--no-build")
     install_source(lock, "jieba")
 
 
@@ -174,7 +175,7 @@ def install_source(lock: Path, package: str, env: dict[str, str] | None = None) 
 
 
 def install_pycuda() -> None:
-    """PyCUDA against the CUDA headers in .venv and an empty libcuda: which driver there is shows when a program starts."""
+    """PyCUDA against the CUDA headers in .venv and an empty libcuda: a program finds its driver when it starts."""
     lock = ROOT / "requirements.lock"
     [cuda] = (VENV / "lib").glob("python*/site-packages/nvidia/cu13")
     build = CACHE / "pycuda"
@@ -191,9 +192,9 @@ def install_pycuda() -> None:
     # A cache of our own: uv's may hold a PyCUDA that somebody built against their CUDA toolkit.
     inputs = [text for package, text in stanzas(lock) if package in ("pycuda", "nvidia-cuda-runtime")]
     cached = user_folder("XDG_CACHE_HOME", ".cache") / "warpbook" / f"pycuda-{digest(options, *inputs)[:16]}"
-    install_source(lock, "pycuda", env={
-        "HOME": str(build), "UV_CACHE_DIR": str(cached), "XDG_CONFIG_HOME": str(user_folder("XDG_CONFIG_HOME", ".config")),
-    })  # fmt: skip
+    env = {"HOME": str(build), "UV_CACHE_DIR": str(cached)}
+    env["XDG_CONFIG_HOME"] = str(user_folder("XDG_CONFIG_HOME", ".config"))  # uv's own configuration, where it was
+    install_source(lock, "pycuda", env)
 
 
 def user_folder(variable: str, default: str) -> Path:
@@ -219,29 +220,52 @@ def steps(wanted: str) -> list[Step]:
     npm_lock = ROOT / "package-lock.json"
     version = "%d.%d" % sys.version_info[:2]
     pycuda = next(text for package, text in stanzas(lock) if package == "pycuda")
-    softcuda = ROOT / "softcuda"
-
-    venv = Step("venv", f"Python {version} environment, with uv", digest(version, str(ROOT)), make_venv,
-                made=(PYTHON, UV), undoes=("site", "all", "pycuda", "softcuda", "book"))  # fmt: skip
-    book = Step("book", "the book", digest(ROOT / "pyproject.toml"), install_book)
     site_inputs, katex_inputs = digest(site_lock), digest(npm_lock)
+
+    venv = Step(
+        "venv",
+        f"Python {version} environment, with uv",
+        digest(version, str(ROOT)),
+        make_venv,
+        made=(PYTHON, UV),
+        undoes=("site", "all", "pycuda", "softcuda", "book"),
+    )
+    book = Step("book", "the book", digest(ROOT / "pyproject.toml"), install_book)
     if wanted == "site":
         return [
             venv,
-            Step("site", f"{len(stanzas(site_lock))} packages", site_inputs, lambda: install_packages(site_lock, exactly=False)),
+            Step(
+                "site",
+                f"{len(stanzas(site_lock))} packages",
+                site_inputs,
+                lambda: install_packages(site_lock, exactly=False),
+                undoes=("all",),
+            ),
             book,
             Step("katex", "KaTeX", katex_inputs, lambda: install_node_packages("--omit=dev"), made=(NODE / "katex",)),
-        ]  # fmt: skip
+        ]
     return [
         venv,
-        Step("all", f"{len(stanzas(lock)) - 1} packages", digest(lock), lambda: install_packages(lock, exactly=True),
-             covers={"site": site_inputs}, undoes=("pycuda", "softcuda", "book")),
+        Step(
+            "all",
+            f"{len(stanzas(lock)) - 1} packages",
+            digest(lock),
+            lambda: install_packages(lock, exactly=True),
+            covers={"site": site_inputs},
+            undoes=("pycuda", "softcuda", "book"),
+        ),
         Step("pycuda", "PyCUDA from its sources (two minutes, the first time)", digest(pycuda), install_pycuda),
-        Step("softcuda", "softcuda", digest(*files_under(softcuda)), install_softcuda),
+        Step("softcuda", "softcuda", digest(*files_under(ROOT / "softcuda")), install_softcuda),
         book,
-        Step("node", "Node packages", digest(npm_lock), install_node_packages, made=(NODE / "katex", NODE / "playwright-core"),
-             covers={"katex": katex_inputs}),
-    ]  # fmt: skip
+        Step(
+            "node",
+            "Node packages",
+            digest(npm_lock),
+            install_node_packages,
+            made=(NODE / "katex", NODE / "playwright-core"),
+            covers={"katex": katex_inputs},
+        ),
+    ]
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------
@@ -271,13 +295,14 @@ def set_up(wanted: str) -> None:
     todo = [step for step in plan if step.name in undone]
     if not todo:
         return
-    check_machine(wanted)
+    check_machine(wanted, new_venv="venv" in undone)
     LOG.write_text("")
     for number, step in enumerate(todo, 1):
         start = time.monotonic()
         print(f"[{number}/{len(todo)}] {step.title} ... ", end="", flush=True)
-        if number > 1 or step.name != "venv":  # until the step is done, neither it nor what hangs on it holds
-            stamps = {name: inputs for name, inputs in stamps.items() if name not in (step.name, *step.undoes)}
+        # From here until it is done, neither the step nor what hangs on it holds.
+        stamps = {name: inputs for name, inputs in stamps.items() if name not in (step.name, *step.undoes)}
+        if VENV.exists():
             write_stamps(stamps)
         step.run()
         stamps |= {step.name: step.inputs, **step.covers}
