@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpbook import records
-from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
+from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
 from warpbook.pages import Block, Page
 from warpbook.render import markdown_of
@@ -27,7 +27,6 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         for device in devices:
             out += records.stale(book, device, article)
         out += records.broken_claims(book, PRIMARY, article)
-        out += records.value_disagreements(book, article, SOFTCUDA, PRIMARY)
     return list(dict.fromkeys(out))
 
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from warpbook.book import Book, BookError
@@ -35,12 +36,13 @@ METRICS = (
 )
 
 
-def profile(book: Book, command: str) -> list[dict[str, Any]]:
+def profile(book: Book, command: str, more: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Every launch of `command` (a program under snippets/ and its arguments), in order.
 
     Returns [{"kernel", "grid", "block", "metrics": {name: number}}]. Raises BookError if ncu fails or
     profiles nothing.
     """
+    metrics = list(dict.fromkeys([*METRICS, *more]))
     program, *arguments = command.split()
     ncu = shutil.which("ncu")
     if ncu is None:
@@ -51,7 +53,7 @@ def profile(book: Book, command: str) -> list[dict[str, Any]]:
             "--clock-control",
             "none",
             "--metrics",
-            ",".join(METRICS),
+            ",".join(metrics),
             "--csv",
             "--page",
             "raw",
@@ -70,13 +72,13 @@ def profile(book: Book, command: str) -> list[dict[str, Any]]:
     if done.returncode:
         said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line or "Error" in line]
         raise BookError(f"ncu of {command} fails: {said[0] if said else f'exit status {done.returncode}'}")
-    launches = parse(done.stdout)
+    launches = parse(done.stdout, metrics)
     if not launches:
         raise BookError(f"ncu of {command} saw no kernel")
     return launches
 
 
-def parse(text: str) -> list[dict[str, Any]]:
+def parse(text: str, wanted: Sequence[str] = METRICS) -> list[dict[str, Any]]:
     """Read `ncu --csv --page raw`: after the program's own output a header, a line of units, then one line a launch."""
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
@@ -87,7 +89,7 @@ def parse(text: str) -> list[dict[str, Any]]:
     for row in rows:
         if not (row.get("ID") or "").isdigit():
             continue  # the line of units, or a line that the program printed at its end
-        metrics = {name: number(row[name]) for name in METRICS if row.get(name) not in (None, "", "n/a")}
+        metrics = {name: number(row[name]) for name in wanted if row.get(name) not in (None, "", "n/a")}
         kernel = re.split(r"[(<]", row["Kernel Name"])[0].split()[-1]
         out.append(
             {"kernel": kernel, "grid": triple(row["Grid Size"]), "block": triple(row["Block Size"]), "metrics": metrics}

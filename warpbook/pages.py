@@ -121,18 +121,27 @@ class Page:
 
     @property
     def counters(self) -> list[str]:
-        """Command lines to profile, from the front matter: `counters: ["reduction/ladder.py --small"]`, a JSON list."""
+        """Command lines to profile: `counters: ["reduction/ladder.py --profile"]` in the front matter."""
+        return self.front_matter("counters")
+
+    @property
+    def metrics(self) -> list[str]:
+        """Metrics to ask Nsight Compute for besides the usual ones: `metrics: ["…"]` in the front matter."""
+        return self.front_matter("metrics")
+
+    def front_matter(self, key: str) -> list[str]:
+        """A list of strings, written as JSON on one line so that no YAML is needed to record."""
         matter = FRONT_MATTER.match(self.source)
-        found = re.search(r"^counters:(.*)$", matter[1], re.MULTILINE) if matter else None
+        found = re.search(rf"^{key}:(.*)$", matter[1], re.MULTILINE) if matter else None
         if not found:
             return []
         try:
-            commands = json.loads(found[1])
-            if isinstance(commands, list) and all(isinstance(c, str) for c in commands):
-                return commands
+            listed = json.loads(found[1])
+            if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
+                return listed
         except json.JSONDecodeError:
             pass
-        raise BookError(f'{self.name}: counters must be a list on one line, such as ["reduction/ladder.py --small"]')
+        raise BookError(f'{self.name}: {key} must be a list on one line, such as ["…", "…"]')
 
 
 def expand(book: Book, name: str, source: str) -> list[Line]:

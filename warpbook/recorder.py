@@ -111,7 +111,7 @@ def record_article(book: Book, article: str, device: dict[str, Any], update: boo
         def read_counters(command: str = command) -> str:
             if shutil.which("ncu") is None:
                 raise BookError(f"{command}: no counters, since ncu is not on PATH")
-            kept["counters"][command] = counters.profile(book, command)
+            kept["counters"][command] = counters.profile(book, command, pages[0].metrics)
             return f"{len(kept['counters'][command])} launches"
 
         attempt(f"counters of {command}", command in kept["counters"] and not programs_now, read_counters)

@@ -34,7 +34,7 @@ from warpbook.hashes import code_hash
 from warpbook.pages import Page
 
 FORMAT = 1
-AGREEMENT = 2e-6  # relative, between numbers of the same small size on two devices: 32 roundings of float32
+AGREEMENT = 2e-6  # relative, between the same small size on two devices: 32 roundings of float32
 TIME_AND_RATE = r"(?:ns|us|µs|μs|ms|s|min|[kKMGTP]?i?B/s|[kKMGTP]?FLOP/?s|[kKMGT]?/s|[kMG]?Hz|m?W|°C|×|%)"
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+"
 MEASURED = re.compile(rf"(?:(?<![\w.])(?:{NUMBER}))\s?(?={TIME_AND_RATE}(?![\w/]))")
@@ -186,14 +186,18 @@ def difference(name: str, recorded: str, now: str, devices: tuple[str, ...] = ()
 
 
 def disagreement(name: str, one: str, other: str, devices: tuple[str, ...], rtol: float = AGREEMENT) -> str | None:
-    """As `difference`, for one small size on two devices: numbers with a decimal point may differ by `rtol`."""
+    """As `difference`, for one small size on two devices: numbers with a decimal point may differ by rounding.
+
+    That is by `rtol` times the largest number of their line, since an error is printed beside what it is the error of.
+    """
     left, right = mask(one, devices), mask(other, devices)
     if len(left) != len(right):
         return f"{name}: {len(left)} lines on one device, {len(right)} on the other"
     for i, (a, b) in enumerate(zip(left, right, strict=True), 1):
         numbers = list(zip(PLAIN_NUMBER.findall(a), PLAIN_NUMBER.findall(b), strict=False))
+        scale = max((abs(float(x)) for pair in numbers for x in pair), default=0.0)
         same_text = re.sub(r"\s+", " ", PLAIN_NUMBER.sub("?", a)) == re.sub(r"\s+", " ", PLAIN_NUMBER.sub("?", b))
-        near = all(x == y or (("." in x or "e" in x) and close(float(x), float(y), rtol)) for x, y in numbers)
+        near = all(x == y or ("." in x and abs(float(x) - float(y)) <= rtol * scale) for x, y in numbers)
         if not same_text or not near:
             return f'{name}: line {i} is "{a}" on one device and "{b}" on the other'
     return None
@@ -202,23 +206,6 @@ def disagreement(name: str, one: str, other: str, devices: tuple[str, ...], rtol
 def close(a: float, b: float, rtol: float) -> bool:
     """Near one another; false for anything that is not a number."""
     return not math.isnan(a) and not math.isnan(b) and abs(a - b) <= rtol * max(abs(a), abs(b))
-
-
-def value_disagreements(book: Book, article: str, one: str, other: str, rtol: float = AGREEMENT) -> list[str]:
-    """Values of both devices that no clock enters (unit `count`) and that differ by more than `rtol`."""
-    left, right = ((read(book, device, article) or {}).get("programs", {}) for device in (one, other))
-    out = []
-    for program in sorted(set(left) & set(right)):
-        mine, yours = left[program]["values"], right[program]["values"]
-        for name in sorted(set(mine) & set(yours)):
-            if mine[name]["unit"] == yours[name]["unit"] == "count" and not close(
-                mine[name]["value"], yours[name]["value"], rtol
-            ):
-                out.append(
-                    f"snippets/{program}: {name} is {mine[name]['value']} on {one} and "
-                    f"{yours[name]['value']} on {other}"
-                )
-    return out
 
 
 # -- claims ------------------------------------------------------------------------------------------------------

@@ -114,7 +114,8 @@ def tried(out: Rendered, where: str, make: Callable[[], str]) -> str:
     try:
         return make()
     except BookError as error:
-        out.problems.append(f"{where}: {error}")
+        if not any(problem.endswith(f": {error}") for problem in out.problems):  # told once a page
+            out.problems.append(f"{where}: {error}")
         return '<span class="wb-missing">?</span>'
 
 
@@ -255,6 +256,7 @@ def claims(record: dict[str, Any], language: str) -> str:
                 for key, number in gates.items()
             ]
             predicted = claim.get("predicted")
+            source = claim.get(f"source_{language}") or claim.get("source")
             said = quantity(float(predicted), unit) if isinstance(predicted, (int, float)) else str(predicted or "–")
             rows.append(
                 [
@@ -262,7 +264,7 @@ def claims(record: dict[str, Any], language: str) -> str:
                     html.escape(said),
                     f"<strong>{quantity(records.measured(claim, entry['values']), unit)}</strong>",
                     html.escape(", ".join(gate)),
-                    html.escape(str(claim.get(f"source_{language}") or claim.get("source") or "–")),
+                    html.escape(str(source or "–")),
                 ]
             )
     if not rows:

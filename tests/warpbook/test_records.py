@@ -58,6 +58,7 @@ def test_nan_fails_every_comparison():
 
 def test_two_devices_agree_within_rounding():
     assert disagreement("p", "sum 1.0000001\n", "sum 1.0000002\n", ()) is None
+    assert disagreement("p", "sum 524770.4375 off by 0.0300\n", "sum 524770.5000 off by 0.0325\n", ()) is None
     assert disagreement("p", "n 3\n", "n 4\n", ()) == 'p: line 1 is "n 3" on one device and "n 4" on the other'
     assert disagreement("p", "sum 1.0\n", "sum 1.1\n", ()) is not None
 
