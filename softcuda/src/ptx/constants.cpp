@@ -28,7 +28,8 @@ Constant literal(const Token& token) {
     if (second == 'f' || second == 'F' || second == 'd' || second == 'D') {
         const bool single = second == 'f' || second == 'F';
         if (text.size() != (single ? 10u : 18u)) {
-            throw Error(token.line, describe(token) + " is no float; expected " + (single ? "8" : "16") + " hex digits");
+            throw Error(token.line,
+                        describe(token) + " is no float; expected " + (single ? "8" : "16") + " hex digits");
         }
         value.kind = single ? Kind::float32 : Kind::float64;
         value.bits = digits(token, text.substr(2), 16);
@@ -64,8 +65,9 @@ struct Operator {
     std::string_view text;
     int precedence;
 };
-constexpr Operator operators[] = {{"||", 1}, {"&&", 2}, {"|", 3}, {"^", 4}, {"&", 5}, {"==", 6}, {"!=", 6}, {"<", 7}, {">", 7},
-                                  {"<=", 7}, {">=", 7}, {"<<", 8}, {">>", 8}, {"+", 9}, {"-", 9}, {"*", 10}, {"/", 10}, {"%", 10}};
+constexpr Operator operators[] = {{"||", 1}, {"&&", 2}, {"|", 3}, {"^", 4},  {"&", 5},  {"==", 6},
+                                  {"!=", 6}, {"<", 7},  {">", 7}, {"<=", 7}, {">=", 7}, {"<<", 8},
+                                  {">>", 8}, {"+", 9},  {"-", 9}, {"*", 10}, {"/", 10}, {"%", 10}};
 
 int precedence_of(const Token& token) {
     if (token.kind != TokenKind::punctuation) return 0;
@@ -229,7 +231,8 @@ uint64_t parse_count(Lexer& lexer, const char* what, uint64_t limit) {
     const Token first = lexer.current();
     uint64_t value = static_cast<uint64_t>(parse_integer(lexer, what));
     if (value > limit) {
-        throw Error(first.line, describe(first) + " is out of range; expected " + what + " from 0 to " + std::to_string(limit));
+        throw Error(first.line,
+                    describe(first) + " is out of range; expected " + what + " from 0 to " + std::to_string(limit));
     }
     return value;
 }

@@ -22,7 +22,7 @@ class LocationTable {
     };
 
     void begin_function() { latest_.clear(); }
-    uint32_t add(Place place);                     // returns an id; 0 is "unknown"
+    uint32_t add(Place place);  // returns an id; 0 is "unknown"
     uint32_t add(Place place, Place inlined_at);
 
     // Once all `.file` lines are read.  outer: the outermost caller outside headers; inner: the innermost line outside

@@ -159,8 +159,8 @@ void Parser::parse_loc() {
             caller = parse_place();
             inlined = true;
         } else {
-            fail(current().line, "unknown attribute '" + std::string(attribute) +
-                                     "' of .loc; expected function_name or inlined_at");
+            fail(current().line,
+                 "unknown attribute '" + std::string(attribute) + "' of .loc; expected function_name or inlined_at");
         }
     }
     location_ = inlined ? locations_.add(place, caller) : locations_.add(place);
@@ -194,14 +194,17 @@ void Parser::skip_section() {
 
 void Parser::check_names() {
     for (const auto& [name, line] : unresolved_) {
-        if (variable_index_.contains(name) || function_index_.contains(name) || module_.aliases.contains(name)) continue;
+        if (variable_index_.contains(name) || function_index_.contains(name) || module_.aliases.contains(name))
+            continue;
         fail(line, "'" + name + "' is not declared; expected a register, label, variable or function");
     }
     for (const Variable& variable : module_.variables) {
         for (const Relocation& relocation : variable.relocations) {
             const std::string& name = relocation.symbol;
-            if (variable_index_.contains(name) || function_index_.contains(name) || module_.aliases.contains(name)) continue;
-            fail(variable.ptx_line, "the initialiser of '" + variable.name + "' names '" + name + "', which is not declared");
+            if (variable_index_.contains(name) || function_index_.contains(name) || module_.aliases.contains(name))
+                continue;
+            fail(variable.ptx_line,
+                 "the initialiser of '" + variable.name + "' names '" + name + "', which is not declared");
         }
     }
 }
@@ -294,7 +297,8 @@ Parser::Declared Parser::parse_declared_name(Declared declared) {
     if (accept("<")) declared.count = parse_range_count(lexer_, 4096);
     std::vector<uint64_t> dimensions;
     while (accept("[")) {
-        if (dimensions.size() == max_dimensions) fail(current().line, "'" + variable.name + "' has too many dimensions");
+        if (dimensions.size() == max_dimensions)
+            fail(current().line, "'" + variable.name + "' has too many dimensions");
         dimensions.push_back(current().is("]") ? 0 : parse_count(lexer_, "a number of elements", max_variable_bytes));
         expect("]", "after the number of elements");
     }
@@ -310,7 +314,8 @@ Parser::Declared Parser::parse_declared_name(Declared declared) {
     }
     variable.bytes = unsized ? 0 : bytes;
     if (accept("=")) {
-        if (declared.count) fail(variable.ptx_line, "'" + variable.name + "' is a range of names and takes no initialiser");
+        if (declared.count)
+            fail(variable.ptx_line, "'" + variable.name + "' is a range of names and takes no initialiser");
         parse_initializer(variable, dimensions, declared.width);
     }
     return declared;
@@ -350,7 +355,8 @@ void Parser::parse_initializer(Variable& variable, const std::vector<uint64_t>& 
     const bool open_ended = !shape.empty() && shape.front() == 0;
     std::vector<uint64_t> strides(shape.size() + 1, 1);
     for (size_t k = shape.size(); k-- > 0;) strides[k] = strides[k + 1] * (k == 0 && open_ended ? 1 : shape[k]);
-    if (variable.bytes > max_initialized_bytes) fail(variable.ptx_line, "'" + variable.name + "' is too large to initialise");
+    if (variable.bytes > max_initialized_bytes)
+        fail(variable.ptx_line, "'" + variable.name + "' is too large to initialise");
     variable.initial.assign(variable.bytes, 0);
     if (shape.empty()) {
         const bool braced = accept("{");
@@ -369,7 +375,8 @@ void Parser::parse_initializer(Variable& variable, const std::vector<uint64_t>& 
 }
 
 // Entries of one brace level: nested braces start rows, bare values go on one by one.
-void Parser::parse_initializer_level(Variable& variable, const std::vector<uint64_t>& strides, size_t level, uint64_t first) {
+void Parser::parse_initializer_level(Variable& variable, const std::vector<uint64_t>& strides, size_t level,
+                                     uint64_t first) {
     const uint32_t line = current().line;
     expect("{", "of an initialiser");
     const uint64_t end = first + strides[level];
@@ -411,7 +418,8 @@ void Parser::parse_initial_value(Variable& variable, uint64_t element) {
     const uint64_t size = static_cast<uint64_t>(bytes_of(variable.type));
     const uint64_t offset = element * size;
     if (offset + size > variable.initial.size()) {
-        if (offset + size > max_initialized_bytes) fail(line, "the initialiser of '" + variable.name + "' is too large");
+        if (offset + size > max_initialized_bytes)
+            fail(line, "the initialiser of '" + variable.name + "' is too large");
         variable.initial.resize(offset + size);
     }
     auto relocate = [&](Relocation relocation) {
@@ -423,7 +431,8 @@ void Parser::parse_initial_value(Variable& variable, uint64_t element) {
     if (current().kind == TokenKind::number && lexer_.peek().is("(")) {  // 0xFF00(name): one byte of an address
         const uint64_t mask = static_cast<uint64_t>(parse_count(lexer_, "a mask", UINT64_MAX));
         const int shift = mask ? std::countr_zero(mask) : 0;
-        if (mask >> shift != 0xff || shift % 8 != 0) fail(line, "a mask selects one byte of an address; expected 0xFF, 0xFF00, ...");
+        if (mask >> shift != 0xff || shift % 8 != 0)
+            fail(line, "a mask selects one byte of an address; expected 0xFF, 0xFF00, ...");
         expect("(", "after a mask");
         Relocation relocation = parse_symbol_value();
         expect(")", "after a masked symbol");
@@ -458,7 +467,8 @@ void Parser::add_module_variable(Variable variable) {
     }
     Variable& known = module_.variables[place->second];
     if (!known.is_extern && !variable.is_extern && !known.is_weak && !known.is_common) {
-        fail(variable.ptx_line, "'" + variable.name + "' is already declared on line " + std::to_string(known.ptx_line));
+        fail(variable.ptx_line,
+             "'" + variable.name + "' is already declared on line " + std::to_string(known.ptx_line));
     }
     if (known.is_extern) known = std::move(variable);
 }
@@ -570,7 +580,8 @@ void Parser::parse_performance(Function& function) {
             function.no_return = true;
         } else if (accept_dotted("pragma")) {
             parse_pragma();
-        } else if (accept_dotted("abi_preserve") || accept_dotted("abi_preserve_control") || accept_dotted("maxnctapersm")) {
+        } else if (accept_dotted("abi_preserve") || accept_dotted("abi_preserve_control") ||
+                   accept_dotted("maxnctapersm")) {
             number();
         } else if (!accept_dotted("unique")) {
             unexpected("'{', ';' or a directive such as .maxntid after the head of '" + function.name + "'");

@@ -63,7 +63,8 @@ class Parser {
     Declared parse_declared_name(Declared shared);
     std::vector<Declared> parse_variables();  // from the space's name to behind the `;`
     void parse_initializer(Variable& variable, const std::vector<uint64_t>& dimensions, uint32_t width);
-    void parse_initializer_level(Variable& variable, const std::vector<uint64_t>& strides, size_t level, uint64_t first);
+    void parse_initializer_level(Variable& variable, const std::vector<uint64_t>& strides, size_t level,
+                                 uint64_t first);
     void parse_initial_value(Variable& variable, uint64_t element);
     Relocation parse_symbol_value();
     void add_module_variable(Variable variable);
@@ -100,8 +101,8 @@ class Parser {
     Module module_;
     LocationTable locations_;
     Scopes scopes_;
-    uint32_t location_ = 0;                       // the `.loc` in force
-    Function* function_ = nullptr;                // whose body is being read
+    uint32_t location_ = 0;         // the `.loc` in force
+    Function* function_ = nullptr;  // whose body is being read
     std::unordered_map<std::string, size_t> variable_index_, function_index_;
     std::vector<std::pair<std::string, uint32_t>> unresolved_;  // name, line: to be declared by the end of the module
 };

@@ -23,12 +23,42 @@ bool starts_with_index(std::string_view name, std::string_view prefix, int limit
 // Special registers, without the `.x` of those that are vectors.
 bool is_special(std::string_view name) {
     static const std::unordered_set<std::string_view> names = {
-        "WARP_SZ", "%tid", "%ntid", "%laneid", "%warpid", "%nwarpid", "%ctaid", "%nctaid", "%smid", "%nsmid", "%gridid",
-        "%is_explicit_cluster", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
-        "%cluster_nctarank", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%clock",
-        "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%reserved_smem_offset_begin",
-        "%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%total_smem_size", "%aggr_smem_size",
-        "%dynamic_smem_size", "%current_graph_exec",
+        "WARP_SZ",
+        "%tid",
+        "%ntid",
+        "%laneid",
+        "%warpid",
+        "%nwarpid",
+        "%ctaid",
+        "%nctaid",
+        "%smid",
+        "%nsmid",
+        "%gridid",
+        "%is_explicit_cluster",
+        "%clusterid",
+        "%nclusterid",
+        "%cluster_ctaid",
+        "%cluster_nctaid",
+        "%cluster_ctarank",
+        "%cluster_nctarank",
+        "%lanemask_eq",
+        "%lanemask_le",
+        "%lanemask_lt",
+        "%lanemask_ge",
+        "%lanemask_gt",
+        "%clock",
+        "%clock_hi",
+        "%clock64",
+        "%globaltimer",
+        "%globaltimer_lo",
+        "%globaltimer_hi",
+        "%reserved_smem_offset_begin",
+        "%reserved_smem_offset_end",
+        "%reserved_smem_offset_cap",
+        "%total_smem_size",
+        "%aggr_smem_size",
+        "%dynamic_smem_size",
+        "%current_graph_exec",
     };
     if (names.contains(name) || starts_with_index(name, "%envreg", 32)) return true;
     if (starts_with_index(name, "%reserved_smem_offset_", 2) || starts_with_index(name, "%pm", 8)) return true;
@@ -99,8 +129,11 @@ void Parser::declare_register(Function& function, std::string_view name, Type ty
     if (function.registers.size() + width > max_registers) {
         fail(line, "'" + function.name + "' declares more than " + std::to_string(max_registers) + " registers");
     }
-    Name entry{width > 1 ? NameKind::reg_vector : NameKind::reg, 0, static_cast<int32_t>(function.registers.size()),
-               static_cast<uint8_t>(width), {}};
+    Name entry{width > 1 ? NameKind::reg_vector : NameKind::reg,
+               0,
+               static_cast<int32_t>(function.registers.size()),
+               static_cast<uint8_t>(width),
+               {}};
     if (!scopes_.declare(name, entry)) fail(line, "'" + std::string(name) + "' is declared twice in one scope");
     static constexpr std::string_view components = "xyzw";
     for (uint32_t i = 0; i < width; ++i) {
@@ -146,7 +179,8 @@ void Parser::parse_registers(Function& function) {  // .reg .v2 .b32 %r<12>, a;
 }
 
 void Parser::declare_local(Function& function, Variable variable, std::string_view raw, uint32_t line) {
-    if (scopes_.depth() > 1 && variable_index_.contains(variable.name)) scopes_.reserve(raw);  // shadows a module variable
+    if (scopes_.depth() > 1 && variable_index_.contains(variable.name))
+        scopes_.reserve(raw);  // shadows a module variable
     const bool is_module_wide = variable.space == "global" || variable.space == "const";
     if (is_module_wide) variable.name = function.name + "#" + variable.name;  // static storage: one a module, as in C
     variable.name = scopes_.unique(variable.name);
@@ -217,7 +251,8 @@ void Parser::parse_guard(Instruction& instruction) {
     const Token token = current();
     expect_name("a predicate register after '@'");
     const Name* name = scopes_.find(token.text);
-    if (!name || name->kind != NameKind::reg) fail(token.line, "'" + std::string(token.text) + "' after '@' is no predicate register");
+    if (!name || name->kind != NameKind::reg)
+        fail(token.line, "'" + std::string(token.text) + "' after '@' is no predicate register");
     instruction.predicate = name->index;
 }
 
@@ -260,7 +295,7 @@ Operand Parser::parse_operand(bool in_call, int depth) {
     if (token.is("[")) return parse_address(depth);
     if (token.is("{")) return parse_elements(OperandKind::vector, "}", in_call, depth);
     if (token.is("(") && in_call) return parse_elements(OperandKind::list, ")", in_call, depth);
-    if (!starts_constant(token)) unexpected("an operand");
+    if (!starts_constant(token)) unexpected("an operand or ';'");
     Constant value = parse_constant(lexer_);
     Operand operand;
     operand.kind = value.kind == Constant::Kind::integer   ? OperandKind::integer
@@ -315,7 +350,8 @@ Operand Parser::parse_named_operand(bool negated) {
             return;
         }
         const Name* name = scopes_.find(second.text);
-        if (!name || name->kind != NameKind::reg) fail(second.line, "'" + std::string(second.text) + "' after '|' is no register");
+        if (!name || name->kind != NameKind::reg)
+            fail(second.line, "'" + std::string(second.text) + "' after '|' is no register");
         operand.reg2 = name->index;
     };
 
@@ -350,7 +386,8 @@ Operand Parser::parse_named_operand(bool negated) {
     const bool dotted = current().kind == TokenKind::dotted;
     if (name->kind == NameKind::reg_vector) {
         const int component = dotted ? component_index(current().text) : -1;
-        if (dotted && (component < 0 || component >= name->width)) unexpected("a component of '" + std::string(token.text) + "'");
+        if (dotted && (component < 0 || component >= name->width))
+            unexpected("a component of '" + std::string(token.text) + "'");
         if (dotted) {
             operand.reg += component;
             advance();
@@ -386,7 +423,8 @@ Operand Parser::parse_address(int depth) {
             fail(base.line, "register '" + std::string(base.text) + "' is not declared; expected .reg before its use");
         }
         if (const Name* name = use_name(base.text, base.line, operand)) {
-            if (name->kind != NameKind::reg) fail(base.line, "'" + std::string(base.text) + "' is a vector and no address");
+            if (name->kind != NameKind::reg)
+                fail(base.line, "'" + std::string(base.text) + "' is a vector and no address");
             operand.reg = name->index;
         }
         parse_offset(operand);

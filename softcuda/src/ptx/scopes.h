@@ -18,17 +18,17 @@ enum class NameKind : uint8_t { reg, reg_vector, variable };
 
 struct Name {
     NameKind kind;
-    uint32_t depth;                // of the scope that declared it
-    int32_t index = no_register;   // of the register, or of the first of a vector of registers
-    uint8_t width = 1;             // registers in a vector
-    std::string_view unique;       // a variable's name after renaming
+    uint32_t depth;               // of the scope that declared it
+    int32_t index = no_register;  // of the register, or of the first of a vector of registers
+    uint8_t width = 1;            // registers in a vector
+    std::string_view unique;      // a variable's name after renaming
 };
 
 // A use of a name that may be declared later: a label, a function, a module variable.
 struct PendingName {
     std::string_view name;
     uint32_t line;
-    int64_t instruction;           // index into the body, or -1: `place` is to be renamed
+    int64_t instruction;  // index into the body, or -1: `place` is to be renamed
     std::string* place = nullptr;
 };
 
@@ -45,12 +45,12 @@ class Scopes {
     uint32_t opening_line() const { return scopes_.back().line; }
 
     const Name* find(std::string_view name) const;
-    bool declare(std::string_view name, Name entry);              // false: already in this scope
+    bool declare(std::string_view name, Name entry);                 // false: already in this scope
     bool declare_label(std::string_view name, std::string& unique);  // also of .branchtargets and .callprototype tables
     void use_later(PendingName use) { scopes_.back().pending.push_back(use); }
 
-    std::string_view keep(std::string text);                      // a view that lives as long as the function
-    std::string unique(std::string_view name);                    // "x", then "x#2", "x#3": '#' is in no PTX name
+    std::string_view keep(std::string text);    // a view that lives as long as the function
+    std::string unique(std::string_view name);  // "x", then "x#2", "x#3": '#' is in no PTX name
     void reserve(std::string_view name) { taken_.emplace(name, 1); }
 
   private:

@@ -98,7 +98,8 @@ void operands_come_in_every_form() {
     CHECK(i[6].operands[1].kind == OperandKind::symbol && i[6].operands[1].offset == 8);
     CHECK(i[7].operands[1].kind == OperandKind::float32 && i[7].operands[1].bits == 0x3F800000);
     CHECK(i[8].operands[1].kind == OperandKind::float64 && std::bit_cast<double>(i[8].operands[1].bits) == -1.5);
-    CHECK(i[9].operands[1].elements[0].kind == OperandKind::vector && i[9].operands[1].elements[0].elements.size() == 2);
+    CHECK(i[9].operands[1].elements[0].kind == OperandKind::vector &&
+          i[9].operands[1].elements[0].elements.size() == 2);
     CHECK(i[10].operands.size() == 3 && i[10].operands[2].offset == 32 && i[10].operands[2].name == "x");
     CHECK(i[11].operands[0].elements.size() == 2 && i[11].operands[1].offset == 64);
     CHECK(i[12].operands[1].reg + 1 == i[12].operands[2].reg);
@@ -179,7 +180,7 @@ void errors_name_line_and_what_was_expected() {
     expect_error("", "line 1: unexpected end of text; expected '.version'");
     expect_error(head + ".entry k()\n{\n  add.s32 %r1, 1, 2;\n}", "line 6: register '%r1' is not declared");
     expect_error(head + ".entry k()\n{\n  bra NOWHERE;\n}", "line 6: 'NOWHERE' is not declared");
-    expect_error(head + ".entry k()\n{\n  ret\n}", "line 7: unexpected '}'; expected an operand");
+    expect_error(head + ".entry k()\n{\n  ret\n}", "line 7: unexpected '}'; expected an operand or ';'");
     expect_error(head + ".entry k()\n{\n  ret;\n", "has no end; expected '}'");
     expect_error(head + ".entry k()\n{\n .reg .b32 a;\n .reg .b32 a;\n}", "line 7: 'a' is declared twice");
     expect_error(head + ".entry k()\n{\nL: L: ret;}", "label 'L' is declared twice");
@@ -210,7 +211,8 @@ void count(const char* path) {
         registers += f.registers.size();
         labels += f.labels.size();
     }
-    std::printf("%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%.3f\n", path, functions, instructions, registers, labels, text.size(), ms);
+    std::printf("%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%.3f\n", path, functions, instructions, registers, labels, text.size(),
+                ms);
 }
 
 // Cut, flip, delete and repeat parts of real modules: whatever comes, only ptx::Error may.
@@ -222,8 +224,12 @@ void fuzz(int rounds, const std::string& original, std::mt19937& random) {
         for (int edit = 0; edit < edits; ++edit) {
             switch (random() % 5) {
                 case 0: text.resize(place()); break;
-                case 1: if (!text.empty()) text[place()] = static_cast<char>(random()); break;
-                case 2: if (!text.empty()) text[place()] = ";{}()[],.%@:<>-|!0x"[random() % 19]; break;
+                case 1:
+                    if (!text.empty()) text[place()] = static_cast<char>(random());
+                    break;
+                case 2:
+                    if (!text.empty()) text[place()] = ";{}()[],.%@:<>-|!0x"[random() % 19];
+                    break;
                 case 3: text.erase(place(), random() % 40); break;
                 case 4: text.insert(place(), original.substr(random() % original.size(), random() % 80)); break;
             }

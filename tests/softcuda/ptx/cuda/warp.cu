@@ -6,7 +6,7 @@
 #include <cuda_pipeline.h>
 namespace cg = cooperative_groups;
 
-extern "C" __global__ void groups(int *x, int n) {
+extern "C" __global__ void groups(int* x, int n) {
     cg::thread_block block = cg::this_thread_block();
     cg::grid_group grid = cg::this_grid();
     auto tile = cg::tiled_partition<16>(block);
@@ -21,7 +21,7 @@ extern "C" __global__ void groups(int *x, int n) {
     x[grid.thread_rank()] = v;
 }
 
-extern "C" __global__ void copies(float4 *x, int n) {
+extern "C" __global__ void copies(float4* x, int n) {
     __shared__ float4 stage[2][128];
     cg::thread_block block = cg::this_thread_block();
     __pipeline_memcpy_async(&stage[0][threadIdx.x], &x[threadIdx.x], 16);
@@ -32,12 +32,13 @@ extern "C" __global__ void copies(float4 *x, int n) {
     x[threadIdx.x] = stage[1][threadIdx.x ^ 1];
 }
 
-extern "C" __global__ void atomics(int *x, float *f, double *d, unsigned long long *u, unsigned short *h) {
+extern "C" __global__ void atomics(int* x, float* f, double* d, unsigned long long* u, unsigned short* h) {
     __shared__ int s[32];
     s[threadIdx.x] = atomicAdd(x, 1) + atomicSub(x + 1, 2) + atomicExch(x + 2, 3) + atomicMin(x + 3, 4);
-    atomicAdd(&s[threadIdx.x ^ 1], atomicMax(x + 4, 5) + atomicAnd(x + 5, 6) + atomicOr(x + 6, 7) + atomicXor(x + 7, 8));
-    atomicInc((unsigned *)x + 8, 9u);
-    atomicDec((unsigned *)x + 9, 9u);
+    atomicAdd(&s[threadIdx.x ^ 1],
+              atomicMax(x + 4, 5) + atomicAnd(x + 5, 6) + atomicOr(x + 6, 7) + atomicXor(x + 7, 8));
+    atomicInc((unsigned*)x + 8, 9u);
+    atomicDec((unsigned*)x + 9, 9u);
     atomicCAS(x + 10, 1, 2);
     atomicCAS(h, (unsigned short)1, (unsigned short)2);
     atomicAdd(f, 1.0f);
@@ -50,7 +51,7 @@ extern "C" __global__ void atomics(int *x, float *f, double *d, unsigned long lo
     __threadfence_system();
 }
 
-extern "C" __global__ void votes(unsigned *x) {
+extern "C" __global__ void votes(unsigned* x) {
     unsigned m = __activemask();
     unsigned v = x[threadIdx.x];
     v += __ballot_sync(m, v > 2) + __all_sync(m, v) + __any_sync(m, v) + __shfl_down_sync(~0u, v, 4, 16);
@@ -69,12 +70,12 @@ extern "C" __global__ void votes(unsigned *x) {
 }
 
 #if __CUDA_ARCH__ >= 900
-extern "C" __global__ void __cluster_dims__(2, 1, 1) clusters(int *x) {
+extern "C" __global__ void __cluster_dims__(2, 1, 1) clusters(int* x) {
     __shared__ int mine[32];
     cg::cluster_group cluster = cg::this_cluster();
     mine[threadIdx.x] = x[threadIdx.x];
     cluster.sync();
-    int *theirs = cluster.map_shared_rank(mine, cluster.block_rank() ^ 1);
+    int* theirs = cluster.map_shared_rank(mine, cluster.block_rank() ^ 1);
     x[threadIdx.x] = theirs[threadIdx.x];
     cluster.sync();
 }
