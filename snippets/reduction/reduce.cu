@@ -21,7 +21,7 @@ struct alignas(16) Pack {
     T item[4];
 };
 
-// This thread's share of the input: UNROLL independent 16-byte loads are in flight before the first addition.
+// This thread's share of the input: UNROLL independent 16-byte loads before the first addition.
 // data must be 16-byte aligned; cuMemAlloc gives 256.
 template <int UNROLL>
 __device__ T wide_sum(const T *data, Index n) {
@@ -157,7 +157,7 @@ __global__ void reduce_v5(const T *data, T *out, Index n) {
 // --8<-- [end:v5]
 
 // --8<-- [start:v6]
-// The grid has the size of the device, not of the data: a thread adds up its stride, a block does one tree.
+// The grid has the size of the device, not of the data. A thread adds up its stride; one tree a block.
 __global__ void reduce_v6(const T *data, T *out, Index n) {
     Index step = (Index)gridDim.x * BLOCK;
     T x = 0;
@@ -176,8 +176,8 @@ __global__ void reduce_v7(const T *data, T *out, Index n) {
 // --8<-- [end:v7]
 
 // --8<-- [start:v8]
-// v7, finished by the block that arrives last. partial: gridDim.x elements; arrived: 0 before the first launch,
-// and 0 again after each. The order of additions depends on the grid alone, so equal grids give equal bits.
+// v7, finished by the block that arrives last. partial has gridDim.x elements; arrived is 0 before the
+// first launch, and again after each. The order of additions depends on the grid alone.
 __global__ void reduce_v8(const T *data, T *partial, unsigned *arrived, T *out, Index n) {
     __shared__ bool last;
     T x = block_sum(wide_sum<4>(data, n));
@@ -198,7 +198,7 @@ __global__ void reduce_v8(const T *data, T *partial, unsigned *arrived, T *out, 
 // --8<-- [end:v8]
 
 // --8<-- [start:atomic]
-// v7, finished by one atomic a block: the blocks' order is the order in which they happen to end. *out must be 0.
+// v7, finished by one atomic a block, in the order in which the blocks happen to end. *out must be 0.
 __global__ void reduce_atomic(const T *data, T *out, Index n) {
     T x = block_sum(wide_sum<4>(data, n));
     if (threadIdx.x == 0) atomicAdd(out, x);

@@ -6,7 +6,7 @@ extern "C" {
 __global__ void steps_down(const int *in, int *out) {
     int x = in[threadIdx.x], row = 0;
     for (int d = 16; d > 0; d /= 2) {
-        x += __shfl_down_sync(0xffffffff, x, d);  // from lane + d; past the end a lane gets its own x
+        x += __shfl_down_sync(0xffffffff, x, d);  // from lane + d; past the end: its own x
         out[32 * row++ + threadIdx.x] = x;
     }
 }
@@ -28,7 +28,7 @@ __global__ void sum_redux(const int *in, int *out) {
 // --8<-- [end:redux]
 
 // --8<-- [start:masks]
-// Only the first n lanes take part. They agree on who they are before any of them branches away.
+// Only the first n lanes take part. They agree on who they are before any branches away.
 __global__ void sum_some(const int *in, int *out, int n) {
     unsigned mask = __ballot_sync(0xffffffff, threadIdx.x < n);
     if (threadIdx.x < n) out[threadIdx.x] = __reduce_add_sync(mask, in[threadIdx.x]);

@@ -3,8 +3,8 @@ constexpr int BLOCK = 64;  // one tile of 64 numbers a block, one warp of thread
 extern "C" {
 
 // --8<-- [start:wrong]
-// WRONG since Volta: nothing orders the lanes' reads and writes. volatile only keeps the compiler from
-// holding the values in registers; it does not make a lane wait for another.
+// WRONG since Volta: nothing orders the lanes' reads and writes. volatile only keeps the compiler
+// from holding values in registers; it does not make a lane wait for another.
 __global__ void tail_volatile(const int *in, int *out) {
     __shared__ int tile[BLOCK];
     tile[threadIdx.x] = in[blockIdx.x * BLOCK + threadIdx.x];
