@@ -191,7 +191,8 @@ def install_pycuda() -> None:
     (build / ".aksetup-defaults.py").write_text(options + "".join(f"{k} = {v!r}\n" for k, v in paths.items()))
     # A cache of our own: uv's may hold a PyCUDA that somebody built against their CUDA toolkit.
     inputs = [text for package, text in stanzas(lock) if package in ("pycuda", "nvidia-cuda-runtime")]
-    cached = user_folder("XDG_CACHE_HOME", ".cache") / "warpbook" / f"pycuda-{digest(options, *inputs)[:16]}"
+    key = digest(options, sys.implementation.cache_tag, *inputs)[:16]
+    cached = user_folder("XDG_CACHE_HOME", ".cache") / "warpbook" / f"pycuda-{key}"
     env = {"HOME": str(build), "UV_CACHE_DIR": str(cached)}
     env["XDG_CONFIG_HOME"] = str(user_folder("XDG_CONFIG_HOME", ".config"))  # uv's own configuration, where it was
     install_source(lock, "pycuda", env)
