@@ -209,11 +209,10 @@ inline float tanh_approx(float x) {
 template <class T, bool maximum>
 T pick_extreme(T a, T b) {
     auto x = bits_of(a), y = bits_of(b);
-    auto tie = maximum ? x & y : x | y;
-    T ordered = maximum ? (a > b ? a : b) : (a < b ? a : b);
-    T result = a == b ? std::bit_cast<T>(tie) : ordered;
-    result = a != a ? b : result;
-    return b != b ? a : result;
+    auto tie = maximum ? x & y : x | y, ordered = (maximum ? a > b : a < b) ? x : y;  // as bits: it vectorises
+    auto result = a == b ? tie : ordered;
+    result = a != a ? y : result;
+    return std::bit_cast<T>(b != b ? x : result);
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

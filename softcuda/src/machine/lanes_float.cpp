@@ -231,8 +231,8 @@ void run_extreme_f32(Warp& warp, const Op& op, uint32_t lanes) {
         x = float_of(bits_of(x) & keep), y = float_of(bits_of(y) & keep), z = float_of(bits_of(z) & keep);
         float d = pick_extreme<float, maximum>(x, y);
         d = third ? pick_extreme<float, maximum>(d, z) : d;
-        bool nan = x != x || y != y || (third && z != z);
-        d = nan && with_nan ? canonical_nan() : d;
+        const bool nan = ((x != x) | (y != y) | (third & (z != z))) & with_nan;
+        d = nan ? canonical_nan() : d;
         return d != d ? canonical_nan() : float_of(bits_of(d) | signs);
     });
 }

@@ -691,14 +691,10 @@ void decode_lop3(Decoder& decoder) {
         op.dst = result.offset, op.a = a, op.b = b, op.c = c, op.imm = lut;
         return;
     }
-    const ptx::Operand& pair = decoder.operand(0);
-    if (pair.kind != ptx::OperandKind::reg_pair) refuse(decoder, "needs d|p");
-    ptx::Operand first = pair, second = pair;
-    first.kind = second.kind = ptx::OperandKind::reg;
-    if (pair.reg == ptx::sink_register) first.kind = ptx::OperandKind::sink;
-    second.reg = pair.reg2;
+    PairOperands pair(decoder.operand(0));
+    if (!pair.has_second) refuse(decoder, "needs d|p");
     uint32_t q = decoder.predicate_source(5).offset;
-    Row result = decoder.destination(first, Type::b32), predicate = decoder.destination(second, Type::pred);
+    Row result = decoder.destination(pair.first, Type::b32), predicate = decoder.destination(pair.second, Type::pred);
     Op& op = decoder.emit(run_lop3_predicate);
     op.dst = result.offset, op.dst2 = predicate.offset, op.a = a, op.b = b, op.c = c, op.d = q;
     op.imm = lut, op.small[0] = u8(combine);

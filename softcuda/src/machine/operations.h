@@ -84,6 +84,35 @@ inline Op& emit_plain(Decoder& decoder, Exec exec, Type result, std::initializer
     return op;
 }
 
+// Which comparison an instruction names, as an index into this list; -1: none.
+inline int take_comparison(Decoder& decoder) {
+    return decoder.take_one({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi",  //
+                             "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
+}
+
+// The destination `p`, `p|q` or `d|p`; either half may be `_`.
+struct PairOperands {
+    ptx::Operand first, second;
+    bool has_second;
+    explicit PairOperands(const ptx::Operand& pair) : first(pair), second(pair) {
+        has_second = pair.kind == ptx::OperandKind::reg_pair;
+        if (!has_second) return;
+        first.kind = pair.reg == ptx::sink_register ? ptx::OperandKind::sink : ptx::OperandKind::reg;
+        second.kind = pair.reg2 == ptx::sink_register ? ptx::OperandKind::sink : ptx::OperandKind::reg;
+        second.reg = pair.reg2;
+    }
+};
+struct PredicatePair {
+    uint32_t first, second;
+    bool has_second;
+    explicit PredicatePair(Decoder& decoder) {
+        PairOperands pair(decoder.operand(0));
+        has_second = pair.has_second;
+        first = decoder.destination(pair.first, Type::pred).offset;
+        second = has_second ? decoder.destination(pair.second, Type::pred).offset : first;
+    }
+};
+
 inline bool is_signed(Type type) {
     return type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64;
 }

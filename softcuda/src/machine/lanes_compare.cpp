@@ -1,0 +1,251 @@
+// Comparisons and what they steer: setp, set, selp, slct.
+#include <utility>
+
+#include "machine/families.h"
+#include "machine/float_rounding.h"
+#include "machine/operations.h"
+
+#if defined(__AVX512BW__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace softcuda::SOFTCUDA_LEVEL {
+namespace {
+
+// 32 bytes that are 0 or 255 -> 32 bits.
+uint32_t gather_bits(const uint8_t* flags) {
+#if defined(__AVX2__)
+    return uint32_t(_mm256_movemask_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(flags))));
+#else
+    uint32_t bits = 0;
+    for (int k = 0; k < 4; ++k) {
+        uint64_t eight;
+        std::memcpy(&eight, flags + 8 * k, 8);
+        // One bit of each byte to the top byte: bit k of byte k, summed by the multiplication.
+        bits |= uint32_t(((eight & 0x0101010101010101ull) * 0x0102040810204080ull) >> 56) << (8 * k);
+    }
+    return bits;
+#endif
+}
+
+// Four comparisons make all: gt and ge swap the operands, the unordered ones are the opposites' complements.
+struct Equal {
+    template <class T>
+    bool operator()(T a, T b) const { return a == b; }
+};
+struct Less {
+    template <class T>
+    bool operator()(T a, T b) const { return a < b; }
+};
+struct LessEqual {
+    template <class T>
+    bool operator()(T a, T b) const { return a <= b; }
+};
+struct Ordered {  // neither is NaN
+    template <class T>
+    bool operator()(T a, T b) const { return (a == a) & (b == b); }
+};
+
+enum class Combine : uint8_t { none, with_and, with_or, with_xor };
+uint32_t combine(uint8_t how, uint32_t t, uint32_t c) {
+    switch (Combine(how)) {
+        case Combine::with_and: return t & c;
+        case Combine::with_or: return t | c;
+        case Combine::with_xor: return t ^ c;
+        default: return t;
+    }
+}
+// small[0]: complement, small[1]: Combine with predicate row c, small[2]: dst2 gets the complement, combined likewise.
+void write_predicates(Warp& warp, const Op& op, uint32_t lanes, uint32_t holds) {
+    if (op.small[0]) holds = ~holds;
+    if (!(op.small[1] | op.small[2])) return write_mask(warp, op.dst, lanes, holds);
+    const uint32_t c = warp.predicate(op.c);
+    write_mask(warp, op.dst, lanes, combine(op.small[1], holds, c));
+    if (op.small[2]) write_mask(warp, op.dst2, lanes, combine(op.small[1], ~holds, c));
+}
+template <class T, class Test, bool ftz = false>
+void run_compare(Warp& warp, const Op& op, uint32_t lanes) {
+    const T *a = warp.row<T>(op.a), *b = warp.row<T>(op.b);
+    alignas(32) uint8_t flags[warp_size];
+    for (int i = 0; i < warp_size; ++i) {
+        T x = a[i], y = b[i];
+        if constexpr (ftz) x = flush(x), y = flush(y);
+        flags[i] = Test{}(x, y) ? 255 : 0;
+    }
+    write_predicates(warp, op, lanes, gather_bits(flags));
+}
+
+// A comparison as written: which of the four tests, and what to do to its operands and result.
+struct Comparison {
+    enum Test { equal, less, less_equal, ordered } test;
+    bool swap, complement, for_integers, for_floats, for_bits;
+};
+constexpr Comparison comparisons[] = {  // in the order of take_comparison()
+    {Comparison::equal, false, false, true, true, true},         // eq
+    {Comparison::equal, false, true, true, true, true},          // ne: for floats it needs both ordered, see below
+    {Comparison::less, false, false, true, true, false},         // lt
+    {Comparison::less_equal, false, false, true, true, false},   // le
+    {Comparison::less, true, false, true, true, false},          // gt
+    {Comparison::less_equal, true, false, true, true, false},    // ge
+    {Comparison::less, false, false, true, false, false},        // lo
+    {Comparison::less_equal, false, false, true, false, false},  // ls
+    {Comparison::less, true, false, true, false, false},         // hi
+    {Comparison::less_equal, true, false, true, false, false},   // hs
+    {Comparison::equal, false, false, false, true, false},       // equ: equal or unordered, see below
+    {Comparison::equal, false, true, false, true, false},        // neu
+    {Comparison::less_equal, true, true, false, true, false},    // ltu: not b <= a
+    {Comparison::less, true, true, false, true, false},          // leu
+    {Comparison::less_equal, false, true, false, true, false},   // gtu
+    {Comparison::less, false, true, false, true, false},         // geu
+    {Comparison::ordered, false, false, false, true, false},     // num
+    {Comparison::ordered, false, true, false, true, false},      // nan
+};
+constexpr int ne = 1, equ = 10;
+// Of floats: `ne` is false and `equ` is true when a NaN takes part, which == and its complement alone do not give.
+struct Unequal {
+    template <class T>
+    bool operator()(T a, T b) const { return (a < b) | (a > b); }
+};
+
+template <class T, bool ftz = false>
+Exec compare_exec(Comparison::Test test) {
+    switch (test) {
+        case Comparison::equal: return run_compare<T, Equal, ftz>;
+        case Comparison::less: return run_compare<T, Less, ftz>;
+        case Comparison::less_equal: return run_compare<T, LessEqual, ftz>;
+        default: return run_compare<T, Ordered, ftz>;
+    }
+}
+Exec exec_for(Decoder& decoder, Type type, int name, bool ftz, bool& complement) {
+    const Comparison& comparison = comparisons[name];
+    complement = comparison.complement;
+    bool is_float = type == Type::f32 || type == Type::f64;
+    if (!(is_float ? comparison.for_floats : is_bits(type) ? comparison.for_bits : comparison.for_integers))
+        refuse(decoder, "no such comparison for this type");
+    bool unsigned_only = name >= 6 && name <= 9;
+    if (unsigned_only && is_signed(type)) refuse(decoder, "no such comparison for this type");
+    if (ftz && type != Type::f32) refuse(decoder, ".ftz is for .f32");
+    if (is_float && (name == ne || name == equ)) {
+        complement = name == equ;
+        return type == Type::f64 ? run_compare<double, Unequal>
+               : ftz             ? run_compare<float, Unequal, true>
+                                 : run_compare<float, Unequal>;
+    }
+    switch (type) {
+        case Type::b16:
+        case Type::u16: return compare_exec<uint16_t>(comparison.test);
+        case Type::s16: return compare_exec<int16_t>(comparison.test);
+        case Type::b32:
+        case Type::u32: return compare_exec<uint32_t>(comparison.test);
+        case Type::s32: return compare_exec<int32_t>(comparison.test);
+        case Type::b64:
+        case Type::u64: return compare_exec<uint64_t>(comparison.test);
+        case Type::s64: return compare_exec<int64_t>(comparison.test);
+        case Type::f32: return ftz ? compare_exec<float, true>(comparison.test) : compare_exec<float>(comparison.test);
+        case Type::f64: return compare_exec<double>(comparison.test);
+        default: refuse(decoder, "cannot be compared");
+    }
+}
+bool names_half(const Decoder& decoder) {
+    for (const std::string& modifier : decoder.in.modifiers)
+        if (modifier == "f16" || modifier == "f16x2" || modifier == "bf16" || modifier == "bf16x2") return true;
+    return false;
+}
+
+void decode_setp(Decoder& decoder) {
+    if (names_half(decoder)) return decode_half_setp(decoder);
+    int name = take_comparison(decoder);
+    int how = decoder.take_one({"and", "or", "xor"}) + 1;
+    bool ftz = decoder.take("ftz");
+    Type type = decoder.take_type();
+    if (name < 0) refuse(decoder, "says no comparison");
+    if (decoder.count() != (how ? 4u : 3u)) refuse(decoder, "wrong number of operands");
+    bool complement;
+    Exec exec = exec_for(decoder, type, name, ftz, complement);
+    uint32_t a = decoder.source(1, type).offset, b = decoder.source(2, type).offset;
+    uint32_t c = how ? decoder.predicate_source(3).offset : 0;
+    PredicatePair result(decoder);
+    Op& op = decoder.emit(exec);
+    op.dst = result.first, op.dst2 = result.second;
+    op.a = a, op.b = b, op.c = how ? c : result.first;
+    if (comparisons[name].swap) std::swap(op.a, op.b);
+    op.small[0] = complement, op.small[1] = uint8_t(how), op.small[2] = result.has_second;
+}
+
+// set: the comparison goes into a mask of the instruction's own; this turns it into 0 and all ones, or 0 and 1.0.
+template <class T>
+void run_spread(Warp& warp, const Op& op, uint32_t lanes) {
+    const uint32_t holds = warp.predicate(op.a);
+    const T yes = T(op.imm);
+    each_lane(warp.row<T>(op.dst), lanes, [=](int i) { return (holds >> i) & 1 ? yes : T(0); });
+}
+void decode_set(Decoder& decoder) {
+    if (names_half(decoder)) return decode_half_set(decoder);
+    int name = take_comparison(decoder);
+    int how = decoder.take_one({"and", "or", "xor"}) + 1;
+    bool ftz = decoder.take("ftz");
+    Type result_type = decoder.take_type(), type = decoder.take_type();
+    if (name < 0) refuse(decoder, "says no comparison");
+    if (result_type != Type::u32 && result_type != Type::s32 && result_type != Type::f32)
+        refuse(decoder, "the result is .u32, .s32 or .f32");
+    if (decoder.count() != (how ? 4u : 3u)) refuse(decoder, "wrong number of operands");
+    bool complement;
+    Exec exec = exec_for(decoder, type, name, ftz, complement);
+    uint32_t a = decoder.source(1, type).offset, b = decoder.source(2, type).offset, mask = decoder.scratch(4).offset;
+    uint32_t c = how ? decoder.predicate_source(3).offset : mask;
+    Row result = decoder.destination(0, result_type);
+    Op& test = decoder.emit(exec);
+    test.dst = mask, test.a = a, test.b = b, test.c = c;
+    if (comparisons[name].swap) std::swap(test.a, test.b);
+    test.small[0] = complement, test.small[1] = uint8_t(how);
+    Op& spread = decoder.emit(run_spread<uint32_t>);
+    spread.dst = result.offset, spread.a = mask, spread.imm = result_type == Type::f32 ? bits_of(1.0f) : ~0u;
+}
+
+template <class T>
+void run_select(Warp& warp, const Op& op, uint32_t lanes) {
+    const T *a = warp.row<T>(op.a), *b = warp.row<T>(op.b);
+    const uint32_t c = warp.predicate(op.c);
+    each_lane(warp.row<T>(op.dst), lanes, [=](int i) { return (c >> i) & 1 ? a[i] : b[i]; });
+}
+void decode_selp(Decoder& decoder) {
+    Type type = decoder.take_type();
+    Exec exec = nullptr;
+    switch (bytes_of(type)) {
+        case 2: exec = run_select<uint16_t>; break;
+        case 4: exec = run_select<uint32_t>; break;
+        case 8: exec = run_select<uint64_t>; break;
+        default: refuse(decoder, "not a 16, 32 or 64-bit type");
+    }
+    emit_plain(decoder, exec, type, {type, type, Type::pred});
+}
+template <class T>
+Exec slct_exec(Type by, bool ftz) {
+    if (by == Type::s32) return ternary<T, T, T, int32_t>([](T a, T b, int32_t c) { return c >= 0 ? a : b; });
+    if (ftz) return ternary<T, T, T, float>([](T a, T b, float c) { return flush(c) >= 0 ? a : b; });
+    return ternary<T, T, T, float>([](T a, T b, float c) { return c >= 0 ? a : b; });
+}
+void decode_slct(Decoder& decoder) {
+    bool ftz = decoder.take("ftz");
+    Type type = decoder.take_type(), by = decoder.take_type();
+    if ((by != Type::s32 && by != Type::f32) || (ftz && by != Type::f32)) refuse(decoder, "selects by .s32 or .f32");
+    Exec exec = nullptr;
+    switch (bytes_of(type)) {
+        case 2: exec = slct_exec<uint16_t>(by, ftz); break;
+        case 4: exec = slct_exec<uint32_t>(by, ftz); break;
+        case 8: exec = slct_exec<uint64_t>(by, ftz); break;
+        default: refuse(decoder, "not a 16, 32 or 64-bit type");
+    }
+    emit_plain(decoder, exec, type, {type, type, by});
+}
+
+}  // namespace
+
+void register_compare(OperationTable& table) {
+    table.add("setp", decode_setp);
+    table.add("set", decode_set);
+    table.add("selp", decode_selp);
+    table.add("slct", decode_slct);
+}
+
+}  // namespace softcuda::SOFTCUDA_LEVEL
