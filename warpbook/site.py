@@ -108,6 +108,8 @@ def serve(book: Book, host: str, port: int) -> None:
         print(f"ready in {time.monotonic() - start:.1f} s: {url} (English), {url}zh/ (中文); Ctrl-C ends", flush=True)
         try:
             server.serve()  # type: ignore[no-untyped-call]
+        except OSError as error:
+            raise BookError(f"{host}:{port}: {error.strerror}; choose another with --port") from None
         finally:
             server.shutdown()
 
