@@ -215,7 +215,7 @@ def claim(
     source: str | None = None,
     source_zh: str | None = None,
 ) -> None:
-    """State, in both languages, what holds of one recorded value or of the ratio of two.
+    """State, in both languages, what holds of one value or of the ratio of two; on a GPU they are recorded before.
 
     `at_least` / `at_most` is the gate that the records are tested against; `predicted` is what a count gave before
     anything was run, and `source` says which count, or who published the figure (`source_zh`: in Chinese).
@@ -226,6 +226,9 @@ def claim(
         raise ValueError(f"claim {name!r}: give a gate, at_least= or at_most=")
     if name in _claims:
         raise ValueError(f"claim {name!r} is made twice")
+    missing = [n for n in (ratio or [value]) if n not in _values]
+    if missing and is_gpu():
+        raise ValueError(f"claim {name!r}: no value {missing[0]!r} has been recorded")
     _claims[name] = {
         "en": en,
         "zh": zh,
@@ -245,9 +248,6 @@ def _write() -> None:
     failed = hasattr(sys, "last_value")  # an exception ended the program (its exit status tells of sys.exit)
     if not target or failed or not (_values or _claims):
         return
-    missing = [n for c in _claims.values() for n in [*(c["ratio"] or []), c["value"]] if n and n not in _values]
-    if missing and is_gpu():
-        raise ValueError(f"claims name values that were not recorded: {', '.join(sorted(set(missing)))}")
     text = json.dumps(
         {"version": VERSION, "device": device(), "values": _values, "claims": _claims}, indent=1, ensure_ascii=False
     )

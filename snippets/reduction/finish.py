@@ -75,8 +75,8 @@ for label, n in (("small", 2**20 + 7), *([("large", 2**28)] if GPU else [])):
             if label == "small":
                 wb.value(f"{finish.__name__}.distinct", len(seen), "count")
                 line += f"   {len(seen)} different results in {RUNS} runs this time"
-        elif finish is not atomic:
-            line += f"{len(seen)} result in {RUNS} runs"
+        else:
+            line += "within its bound" if finish is atomic else f"{len(seen)} result in {RUNS} runs"
         print(line)
         if finish is not atomic and len(seen) != 1:
             raise AssertionError(f"{finish.__name__} at n = {n}: {len(seen)} different results")

@@ -287,6 +287,8 @@ def claims() -> None:
         source="DRAM: each moves nothing but its data",
         source_zh="DRAM 流量：两者都只搬运自己的数据",
     )
+    if wb.is_gpu() and torch is None:
+        return
     for tag, en, zh in (("", "floats", "浮点数"), ("_int", "integers", "整数")):
         wb.claim(
             f"v8{tag}_of_torch",
