@@ -226,7 +226,7 @@ def claim(
         raise ValueError(f"claim {name!r}: give a gate, at_least= or at_most=")
     if name in _claims:
         raise ValueError(f"claim {name!r} is made twice")
-    missing = [n for n in (ratio or [value]) if n not in _values]
+    missing = [n for n in (*(ratio or ()), value) if n and n not in _values]
     if missing and is_gpu():
         raise ValueError(f"claim {name!r}: no value {missing[0]!r} has been recorded")
     _claims[name] = {

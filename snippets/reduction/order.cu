@@ -50,8 +50,8 @@ __device__ A block_sum(A a) {
 
 // n must be a multiple of 4.
 template <typename A>
-__device__ void sum_with(const float *data, A *partial, Index n) {
-    const float4 *packs = reinterpret_cast<const float4 *>(data);
+__device__ void sum_with(const float* data, A* partial, Index n) {
+    const float4* packs = reinterpret_cast<const float4*>(data);
     Index step = (Index)gridDim.x * BLOCK;
     A a[4] = {};
     for (Index i = (Index)blockIdx.x * BLOCK + threadIdx.x; i < n / 4; i += step) {
@@ -65,7 +65,7 @@ __device__ void sum_with(const float *data, A *partial, Index n) {
 
 // One block adds the partial sums and rounds to float.
 template <typename A>
-__device__ void finish_with(const A *partial, float *out, int count) {
+__device__ void finish_with(const A* partial, float* out, int count) {
     A a = {};
     for (int i = threadIdx.x; i < count; i += BLOCK) a.merge(partial[i]);
     a = block_sum(a);
@@ -73,10 +73,10 @@ __device__ void finish_with(const A *partial, float *out, int count) {
 }
 
 extern "C" {
-__global__ void reduce_f32_plain(const float *data, Plain *partial, Index n) { sum_with(data, partial, n); }
-__global__ void reduce_f32_kahan(const float *data, Kahan *partial, Index n) { sum_with(data, partial, n); }
-__global__ void reduce_f32_double(const float *data, Double *partial, Index n) { sum_with(data, partial, n); }
-__global__ void finish_plain(const Plain *partial, float *out, int count) { finish_with(partial, out, count); }
-__global__ void finish_kahan(const Kahan *partial, float *out, int count) { finish_with(partial, out, count); }
-__global__ void finish_double(const Double *partial, float *out, int count) { finish_with(partial, out, count); }
+__global__ void reduce_f32_plain(const float* data, Plain* partial, Index n) { sum_with(data, partial, n); }
+__global__ void reduce_f32_kahan(const float* data, Kahan* partial, Index n) { sum_with(data, partial, n); }
+__global__ void reduce_f32_double(const float* data, Double* partial, Index n) { sum_with(data, partial, n); }
+__global__ void finish_plain(const Plain* partial, float* out, int count) { finish_with(partial, out, count); }
+__global__ void finish_kahan(const Kahan* partial, float* out, int count) { finish_with(partial, out, count); }
+__global__ void finish_double(const Double* partial, float* out, int count) { finish_with(partial, out, count); }
 }

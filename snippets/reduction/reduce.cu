@@ -24,8 +24,8 @@ struct alignas(16) Pack {
 // This thread's share of the input: UNROLL independent 16-byte loads before the first addition.
 // data must be 16-byte aligned; cuMemAlloc gives 256.
 template <int UNROLL>
-__device__ T wide_sum(const T *data, Index n) {
-    const Pack *packs = reinterpret_cast<const Pack *>(data);
+__device__ T wide_sum(const T* data, Index n) {
+    const Pack* packs = reinterpret_cast<const Pack*>(data);
     Index count = n / 4;
     Index i = (Index)blockIdx.x * blockDim.x * UNROLL + threadIdx.x;
     Index step = (Index)gridDim.x * blockDim.x * UNROLL;
@@ -52,9 +52,9 @@ extern "C" {
 
 // --8<-- [start:v0]
 // Neighbours pair up: thread t works when t is a multiple of 2s.
-__global__ void reduce_v0(T *data, T *out, Index n) {
+__global__ void reduce_v0(T* data, T* out, Index n) {
     Index start = (Index)blockIdx.x * BLOCK;
-    T *tile = data + start;
+    T* tile = data + start;
     int t = threadIdx.x;
     for (int s = 1; s < BLOCK; s *= 2) {
         if (t % (2 * s) == 0 && start + t + s < n) tile[t] += tile[t + s];
@@ -66,9 +66,9 @@ __global__ void reduce_v0(T *data, T *out, Index n) {
 
 // --8<-- [start:v1]
 // The same pairs, taken by the first threads: whole warps work or rest.
-__global__ void reduce_v1(T *data, T *out, Index n) {
+__global__ void reduce_v1(T* data, T* out, Index n) {
     Index start = (Index)blockIdx.x * BLOCK;
-    T *tile = data + start;
+    T* tile = data + start;
     for (int s = 1; s < BLOCK; s *= 2) {
         int i = 2 * s * threadIdx.x;
         if (i < BLOCK && start + i + s < n) tile[i] += tile[i + s];
@@ -80,9 +80,9 @@ __global__ void reduce_v1(T *data, T *out, Index n) {
 
 // --8<-- [start:v2]
 // Other pairs: element t with t + s, so that neighbouring threads touch neighbouring words.
-__global__ void reduce_v2(T *data, T *out, Index n) {
+__global__ void reduce_v2(T* data, T* out, Index n) {
     Index start = (Index)blockIdx.x * BLOCK;
-    T *tile = data + start;
+    T* tile = data + start;
     int t = threadIdx.x;
     for (int s = BLOCK / 2; s > 0; s /= 2) {
         if (t < s && start + t + s < n) tile[t] += tile[t + s];
@@ -94,7 +94,7 @@ __global__ void reduce_v2(T *data, T *out, Index n) {
 
 // --8<-- [start:v3]
 // The tile moves to shared memory: global memory is read once and not written.
-__global__ void reduce_v3(const T *data, T *out, Index n) {
+__global__ void reduce_v3(const T* data, T* out, Index n) {
     __shared__ T tile[BLOCK];
     int t = threadIdx.x;
     Index i = (Index)blockIdx.x * BLOCK + t;
@@ -110,7 +110,7 @@ __global__ void reduce_v3(const T *data, T *out, Index n) {
 
 // --8<-- [start:v4]
 // Two elements a thread, added on the way in: half as many blocks, trees and barriers.
-__global__ void reduce_v4(const T *data, T *out, Index n) {
+__global__ void reduce_v4(const T* data, T* out, Index n) {
     __shared__ T tile[BLOCK];
     int t = threadIdx.x;
     Index i = (Index)blockIdx.x * (2 * BLOCK) + t;
@@ -147,7 +147,7 @@ __device__ T block_sum(T x) {
 
 // --8<-- [start:v5]
 // v4 with the tree in registers: one barrier instead of nine.
-__global__ void reduce_v5(const T *data, T *out, Index n) {
+__global__ void reduce_v5(const T* data, T* out, Index n) {
     Index i = (Index)blockIdx.x * (2 * BLOCK) + threadIdx.x;
     T a = i < n ? data[i] : T(0);
     T b = i + BLOCK < n ? data[i + BLOCK] : T(0);
@@ -158,7 +158,7 @@ __global__ void reduce_v5(const T *data, T *out, Index n) {
 
 // --8<-- [start:v6]
 // The grid has the size of the device, not of the data. A thread adds up its stride; one tree a block.
-__global__ void reduce_v6(const T *data, T *out, Index n) {
+__global__ void reduce_v6(const T* data, T* out, Index n) {
     Index step = (Index)gridDim.x * BLOCK;
     T x = 0;
     for (Index i = (Index)blockIdx.x * BLOCK + threadIdx.x; i < n; i += step) x += data[i];
@@ -169,7 +169,7 @@ __global__ void reduce_v6(const T *data, T *out, Index n) {
 
 // --8<-- [start:v7]
 // v6 with wide loads, several of them in flight.
-__global__ void reduce_v7(const T *data, T *out, Index n) {
+__global__ void reduce_v7(const T* data, T* out, Index n) {
     T x = block_sum(wide_sum<4>(data, n));
     if (threadIdx.x == 0) out[blockIdx.x] = x;
 }
@@ -178,7 +178,7 @@ __global__ void reduce_v7(const T *data, T *out, Index n) {
 // --8<-- [start:v8]
 // v7, finished by the block that arrives last. partial has gridDim.x elements; arrived is 0 before the
 // first launch, and again after each. The order of additions depends on the grid alone.
-__global__ void reduce_v8(const T *data, T *partial, unsigned *arrived, T *out, Index n) {
+__global__ void reduce_v8(const T* data, T* partial, unsigned* arrived, T* out, Index n) {
     __shared__ bool last;
     T x = block_sum(wide_sum<4>(data, n));
     if (threadIdx.x == 0) {
@@ -199,20 +199,20 @@ __global__ void reduce_v8(const T *data, T *partial, unsigned *arrived, T *out, 
 
 // --8<-- [start:atomic]
 // v7, finished by one atomic a block, in the order in which the blocks happen to end. *out must be 0.
-__global__ void reduce_atomic(const T *data, T *out, Index n) {
+__global__ void reduce_atomic(const T* data, T* out, Index n) {
     T x = block_sum(wide_sum<4>(data, n));
     if (threadIdx.x == 0) atomicAdd(out, x);
 }
 // --8<-- [end:atomic]
 
 // The yardstick: reads and writes every byte once. n must be a multiple of 4; launch one thread for 16 elements.
-__global__ void copy(const T *from, T *to, Index n) {
+__global__ void copy(const T* from, T* to, Index n) {
     Index i = (Index)blockIdx.x * (4 * BLOCK) + threadIdx.x;
     Pack p[4];
     for (int k = 0; k < 4; ++k)
-        if (i + k * BLOCK < n / 4) p[k] = reinterpret_cast<const Pack *>(from)[i + k * BLOCK];
+        if (i + k * BLOCK < n / 4) p[k] = reinterpret_cast<const Pack*>(from)[i + k * BLOCK];
     for (int k = 0; k < 4; ++k)
-        if (i + k * BLOCK < n / 4) reinterpret_cast<Pack *>(to)[i + k * BLOCK] = p[k];
+        if (i + k * BLOCK < n / 4) reinterpret_cast<Pack*>(to)[i + k * BLOCK] = p[k];
 }
 
 }  // extern "C"

@@ -9,7 +9,7 @@ enum Pattern {
 };
 
 template <int HINT>
-__device__ float4 load(const float4 *p) {
+__device__ float4 load(const float4* p) {
     float4 v;
     if (HINT == 0) return *p;
     if (HINT == 1) return __ldcs(p);  // evict first
@@ -37,8 +37,8 @@ __device__ float block_sum(float x) {
 
 // n must be a multiple of 4.
 template <int UNROLL, int PATTERN, int HINT>
-__device__ void sweep(const float *data, float *partial, unsigned *arrived, float *out, Index n) {
-    const float4 *packs = reinterpret_cast<const float4 *>(data);
+__device__ void sweep(const float* data, float* partial, unsigned* arrived, float* out, Index n) {
+    const float4* packs = reinterpret_cast<const float4*>(data);
     Index end = n / 4, apart, step, i;  // between the loads of one step; between steps; the first
     if (PATTERN == TILES) {
         apart = blockDim.x;

@@ -18,7 +18,7 @@ N = 2**28 if GPU else 2**16
 
 kernels = "".join(
     f'extern "C" __global__ void sweep_{u}_{p}_{h}'
-    "(const float *data, float *partial, unsigned *arrived, float *out, Index n) {"
+    "(const float* data, float* partial, unsigned* arrived, float* out, Index n) {"
     f" sweep<{u}, {PATTERNS.index(p)}, {HINTS.index(h)}>(data, partial, arrived, out, n); }}\n"
     for u, p, h in itertools.product(UNROLLS, PATTERNS, HINTS)
 )

@@ -5,12 +5,12 @@ extern "C" {
 // --8<-- [start:wrong]
 // WRONG since Volta: nothing orders the lanes' reads and writes. volatile only keeps the compiler
 // from holding values in registers; it does not make a lane wait for another.
-__global__ void tail_volatile(const int *in, int *out) {
+__global__ void tail_volatile(const int* in, int* out) {
     __shared__ int tile[BLOCK];
     tile[threadIdx.x] = in[blockIdx.x * BLOCK + threadIdx.x];
     __syncthreads();
     if (threadIdx.x < 32) {
-        volatile int *v = tile;
+        volatile int* v = tile;
         int t = threadIdx.x;
         v[t] += v[t + 32];
         v[t] += v[t + 16];
@@ -25,7 +25,7 @@ __global__ void tail_volatile(const int *in, int *out) {
 
 // --8<-- [start:right]
 // Right: in each step all lanes read, then all write, and __syncwarp() stands between.
-__global__ void tail_syncwarp(const int *in, int *out) {
+__global__ void tail_syncwarp(const int* in, int* out) {
     __shared__ int tile[BLOCK];
     tile[threadIdx.x] = in[blockIdx.x * BLOCK + threadIdx.x];
     __syncthreads();
