@@ -1,0 +1,94 @@
+#include "driver/copy.h"
+
+#include <cstring>
+
+namespace softcuda::driver {
+
+namespace {
+constexpr size_t staging_limit = 1 << 20;   // asynchronous uploads up to this size are snapshotted, larger ones waited for
+}
+
+void Copy::execute() const {
+    bool flat = height == 1 && depth == 1;
+    if (flat) {
+        std::memmove(to.base, from.base, width);   // D2D within one buffer may overlap
+        return;
+    }
+    for (size_t z = 0; z < depth; ++z)
+        for (size_t y = 0; y < height; ++y)
+            std::memmove(to.base + z * to.plane + y * to.pitch, from.base + z * from.plane + y * from.pitch, width);
+}
+
+Side device_side(CUdeviceptr address) {
+    Side side;
+    side.base = reinterpret_cast<std::byte*>(address);
+    auto view = device().memory.view();
+    const Allocation* allocation = address ? Memory::find(*view, address) : nullptr;
+    if (allocation && (allocation->kind == MemoryKind::pinned || allocation->kind == MemoryKind::registered))
+        side.place = Place::pinned;
+    return side;
+}
+
+Side host_side(const void* host) {
+    Side side;
+    side.base = static_cast<std::byte*>(const_cast<void*>(host));
+    auto view = device().memory.view();
+    side.place = Memory::find(*view, reinterpret_cast<uint64_t>(host)) ? Place::pinned : Place::pageable;
+    return side;
+}
+
+Side array_side(const Array& array, size_t offset, size_t bytes) {
+    require(offset <= array.bytes() && bytes <= array.bytes() - offset);
+    Side side;
+    side.base = reinterpret_cast<std::byte*>(array.base + offset);
+    return side;
+}
+
+void check(const Side& side, const Copy& copy) {
+    if (copy.empty()) return;
+    require(side.base);
+    size_t span = 0, step = 0;
+    require(!__builtin_mul_overflow(copy.depth - 1, side.plane, &span) &&
+            !__builtin_mul_overflow(copy.height - 1, side.pitch, &step) && !__builtin_add_overflow(span, step, &span) &&
+            !__builtin_add_overflow(span, copy.width, &span));
+    if (side.place != Place::pageable)
+        require(device().memory.contains(reinterpret_cast<uint64_t>(side.base), span));
+}
+
+void copy_now(const std::shared_ptr<Context>& context, const Copy& copy) {
+    check(copy.from, copy);
+    check(copy.to, copy);
+    bool on_device = copy.from.place == Place::device && copy.to.place == Place::device;
+    if (copy.empty()) return;
+    if (on_device) {                      // within the device: nobody waits
+        Scheduler::get().submit(context, *context->legacy, Engine::copy, [copy] { copy.execute(); });
+        return;
+    }
+    Scheduler::get().run(context, *context->legacy, [&] { copy.execute(); });
+    device().machine.flush_printf();
+    if (context->failed()) fail(context->error());
+}
+
+void copy_in(const std::shared_ptr<Context>& context, CUstream handle, Copy copy) {
+    check(copy.from, copy);
+    check(copy.to, copy);
+    auto stream = stream_of(context, handle);
+    if (copy.empty()) return;
+    Scheduler& scheduler = Scheduler::get();
+    bool pageable_source = copy.from.place == Place::pageable, pageable_target = copy.to.place == Place::pageable;
+    if (pageable_source && !pageable_target && copy.bytes() <= staging_limit) {
+        auto staging = std::make_shared<std::vector<std::byte>>(copy.bytes());
+        Copy stage = copy;
+        stage.to = {staging->data(), copy.width, copy.width * copy.height, Place::pinned};
+        stage.execute();
+        copy.from = stage.to;
+        scheduler.submit(context, *stream, Engine::copy, [copy, staging] { copy.execute(); });
+    } else if (pageable_source || pageable_target) {
+        scheduler.run(context, *stream, [&] { copy.execute(); });
+        if (context->failed()) fail(context->error());
+    } else {
+        scheduler.submit(context, *stream, Engine::copy, [copy] { copy.execute(); });
+    }
+}
+
+}  // namespace softcuda::driver

@@ -1,0 +1,304 @@
+// Launches: everything a GPU would refuse is refused here, with its error code; the machine gets what can run.
+#include <algorithm>
+#include <cstring>
+
+#include "driver/module.h"
+#include "driver/occupancy.h"
+
+namespace softcuda::driver {
+
+namespace {
+
+struct Request {
+    Kernel& kernel;
+    LaunchConfig config;
+};
+
+[[noreturn]] void refuse(const Request& request, CUresult code, const std::string& why) {
+    fail(code, "launch of kernel " + request.kernel.function->name + " refused: " + why);
+}
+
+std::string text(const Dim3& d) {
+    return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
+}
+
+void check_dimensions(const Request& request) {
+    const Device& gpu = device();
+    const Function& function = *request.kernel.function;
+    const Dim3 &grid = request.config.grid, &block = request.config.block;
+    if (!grid.x || !grid.y || !grid.z) refuse(request, CUDA_ERROR_INVALID_VALUE, "a grid of " + text(grid) + " blocks");
+    if (!block.x || !block.y || !block.z)
+        refuse(request, CUDA_ERROR_INVALID_VALUE, "a block of " + text(block) + " threads");
+    auto most = [&](CUdevice_attribute first) {
+        Dim3 limit;
+        limit.x = unsigned(gpu.attribute(first, 1024));
+        limit.y = unsigned(gpu.attribute(CUdevice_attribute(first + 1), 1024));
+        limit.z = unsigned(gpu.attribute(CUdevice_attribute(first + 2), 64));
+        return limit;
+    };
+    Dim3 grids = most(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X), blocks = most(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+    if (grid.x > grids.x || grid.y > grids.y || grid.z > grids.z)
+        refuse(request, CUDA_ERROR_INVALID_VALUE, "a grid of " + text(grid) + " blocks, at most " + text(grids));
+    if (block.x > blocks.x || block.y > blocks.y || block.z > blocks.z)
+        refuse(request, CUDA_ERROR_INVALID_VALUE, "a block of " + text(block) + " threads, at most " + text(blocks));
+
+    uint64_t threads = block.count();
+    uint64_t hardware = uint64_t(gpu.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
+    std::string asked = std::to_string(threads) + " threads a block, ";
+    if (threads > hardware)
+        refuse(request, CUDA_ERROR_INVALID_VALUE, asked + "at most " + std::to_string(hardware));
+    if (function.max_threads && threads > function.max_threads)
+        refuse(request, CUDA_ERROR_INVALID_VALUE,
+               asked + "its launch bounds allow " + std::to_string(function.max_threads));
+    if (threads > uint64_t(request.kernel.max_threads()))
+        refuse(request, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+               asked + "with " + std::to_string(function.registers) + " registers each at most " +
+                   std::to_string(request.kernel.max_threads()) + " fit");
+    const uint32_t* required = function.required_threads;
+    if (required[0] && (block.x != required[0] || block.y != std::max(1u, required[1]) ||
+                        block.z != std::max(1u, required[2])))
+        refuse(request, CUDA_ERROR_INVALID_VALUE, "a block of " + text(block) + " threads, it requires " +
+                                                      text({required[0], std::max(1u, required[1]),
+                                                            std::max(1u, required[2])}));
+}
+
+void check_shared(const Request& request) {
+    const Kernel& kernel = request.kernel;
+    int limit = kernel.dynamic_shared_limit();
+    if (request.config.dynamic_shared > uint32_t(limit))
+        refuse(request, CUDA_ERROR_INVALID_VALUE,
+               std::to_string(request.config.dynamic_shared) + " bytes of dynamic shared memory beside " +
+                   std::to_string(kernel.static_shared()) + " static ones, at most " + std::to_string(limit) +
+                   " (more with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)");
+}
+
+void check_cluster(Request& request) {
+    const uint32_t* required = request.kernel.function->required_cluster;
+    Dim3& cluster = request.config.cluster;
+    if (required[0]) {
+        Dim3 wanted{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
+        bool same = cluster.x == wanted.x && cluster.y == wanted.y && cluster.z == wanted.z;
+        if (cluster.count() != 1 && !same)
+            refuse(request, CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of " + text(cluster) + ", it requires " + text(wanted));
+        cluster = wanted;
+    }
+    if (cluster.count() == 1) return;
+    const Dim3& grid = request.config.grid;
+    if (!cluster.x || !cluster.y || !cluster.z || cluster.count() > (request.kernel.any_cluster ? 16 : 8) ||
+        grid.x % cluster.x || grid.y % cluster.y || grid.z % cluster.z || device().profile_major() < 9)
+        refuse(request, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+               "clusters of " + text(cluster) + " in a grid of " + text(grid) + " blocks");
+}
+
+void check_cooperative(const Request& request) {
+    if (!request.config.cooperative) return;
+    const Device& gpu = device();
+    int resident = occupancy(gpu, request.kernel, int(request.config.block.count()), request.config.dynamic_shared)
+                       .limit() *
+                   gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
+    if (request.config.grid.count() > uint64_t(resident))
+        refuse(request, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+               std::to_string(request.config.grid.count()) + " blocks, " + std::to_string(resident) +
+                   " fit on the device at once");
+}
+
+void pack(Request& request, void** params, void** extra) {
+    const Function& function = *request.kernel.function;
+    std::vector<std::byte>& buffer = request.config.params;
+    buffer.assign(function.param_bytes, std::byte{0});
+    if (extra && params) refuse(request, CUDA_ERROR_INVALID_VALUE, "both kernelParams and extra were given");
+    if (params) {
+        for (size_t i = 0; i < function.params.size(); ++i) {
+            if (!params[i]) refuse(request, CUDA_ERROR_INVALID_VALUE, "kernelParams[" + std::to_string(i) + "] is null");
+            std::memcpy(buffer.data() + function.params[i].offset, params[i], function.params[i].bytes);
+        }
+        return;
+    }
+    const void* source = nullptr;
+    size_t bytes = 0;
+    for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            source = extra[1];
+        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
+            bytes = *static_cast<size_t*>(extra[1]);
+        else
+            refuse(request, CUDA_ERROR_INVALID_VALUE, "extra holds an unknown key");
+    }
+    if (bytes < function.param_bytes || (!source && function.param_bytes))
+        refuse(request, CUDA_ERROR_INVALID_VALUE,
+               std::to_string(source ? bytes : 0) + " bytes of arguments, it takes " +
+                   std::to_string(function.param_bytes));
+    if (function.param_bytes) std::memcpy(buffer.data(), source, function.param_bytes);
+}
+
+CUresult code_of(FaultKind kind) {
+    switch (kind) {
+    case FaultKind::illegal_address: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case FaultKind::misaligned_address: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case FaultKind::illegal_instruction: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case FaultKind::assertion: return CUDA_ERROR_ASSERT;
+    case FaultKind::deadlock:                     // what a GPU with a watchdog answers
+    case FaultKind::timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case FaultKind::stack_overflow: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case FaultKind::invalid_address_space: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
+    default: return CUDA_ERROR_LAUNCH_FAILED;
+    }
+}
+
+void launch(const std::shared_ptr<Context>& context, CUstream stream_handle, Request& request, void** params,
+            void** extra) {
+    require(request.kernel.context == context->serial, CUDA_ERROR_INVALID_HANDLE);
+    auto stream = stream_of(context, stream_handle);
+    check_dimensions(request);
+    check_shared(request);
+    check_cluster(request);
+    check_cooperative(request);
+    pack(request, params, extra);
+    auto work = [program = request.kernel.program, function = request.kernel.function, config = request.config,
+                 context = context.get()] {       // the task keeps the context alive
+        LaunchResult result = device().machine.launch(*program, *function, config);
+        if (!result.ok) context->set_error(code_of(result.kind), result.message);
+    };
+    Scheduler::get().submit(context, *stream, Engine::compute, std::move(work));
+}
+
+CUresult launch_kernel(CUfunction handle, Dim3 grid, Dim3 block, unsigned shared, CUstream stream, void** params,
+                       void** extra, bool cooperative) {
+    return in_context([&](auto& context) {
+        auto kernel = find<Kernel>(handle);
+        Request request{*kernel, {}};
+        request.config.grid = grid;
+        request.config.block = block;
+        request.config.dynamic_shared = shared;
+        request.config.cooperative = cooperative;
+        launch(context, stream, request, params, extra);
+    });
+}
+
+}  // namespace
+}  // namespace softcuda::driver
+
+using namespace softcuda::driver;
+
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared, CUstream stream, void** params, void** extra) {
+    return launch_kernel(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, params, extra, false);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                   unsigned bz, unsigned shared, CUstream stream, void** params) {
+    return launch_kernel(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, params, nullptr, true);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* asked, CUfunction handle, void** params, void** extra) {
+    return in_context([&](auto& context) {
+        require(asked && (asked->attrs || !asked->numAttrs));
+        auto kernel = find<Kernel>(handle);
+        Request request{*kernel, {}};
+        request.config.grid = {asked->gridDimX, asked->gridDimY, asked->gridDimZ};
+        request.config.block = {asked->blockDimX, asked->blockDimY, asked->blockDimZ};
+        request.config.dynamic_shared = asked->sharedMemBytes;
+        for (unsigned i = 0; i < asked->numAttrs; ++i) {
+            const CUlaunchAttribute& attribute = asked->attrs[i];
+            switch (attribute.id) {
+            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+                request.config.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                                          attribute.value.clusterDim.z};
+                break;
+            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: request.config.cooperative = attribute.value.cooperative != 0; break;
+            // Hints that change no result.
+            case CU_LAUNCH_ATTRIBUTE_IGNORE:
+            case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+            case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+            case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            // Kernels of one stream never overlap here: the dependent one simply starts later.
+            case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: break;
+            default:
+                fail(CUDA_ERROR_NOT_SUPPORTED,
+                     "cuLaunchKernelEx: launch attribute " + std::to_string(int(attribute.id)) + " is not supported");
+            }
+        }
+        launch(context, asked->hStream, request, params, extra);
+    });
+}
+
+// --- the interface before CUDA 4, which PyCUDA still wraps
+
+namespace {
+
+CUresult old_launch(CUfunction handle, int width, int height, CUstream stream) {
+    return in_context([&](auto& context) {
+        require(width > 0 && height > 0);
+        auto kernel = find<Kernel>(handle);
+        Request request{*kernel, {}};
+        request.config.grid = {unsigned(width), unsigned(height), 1};
+        request.config.block = kernel->old_block;
+        request.config.dynamic_shared = kernel->old_shared;
+        std::vector<std::byte> buffer = kernel->old_params;
+        buffer.resize(kernel->old_bytes);
+        size_t bytes = buffer.size();
+        void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                         CU_LAUNCH_PARAM_END};
+        launch(context, stream, request, nullptr, extra);
+    });
+}
+
+constexpr size_t old_param_limit = 32764;
+
+}  // namespace
+
+CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
+    return in_context([&](auto&) {
+        require(x > 0 && y > 0 && z > 0);
+        find<Kernel>(handle)->old_block = {unsigned(x), unsigned(y), unsigned(z)};
+    });
+}
+
+CUresult cuFuncSetSharedSize(CUfunction handle, unsigned bytes) {
+    return in_context([&](auto&) { find<Kernel>(handle)->old_shared = bytes; });
+}
+
+CUresult cuParamSetSize(CUfunction handle, unsigned bytes) {
+    return in_context([&](auto&) {
+        require(bytes <= old_param_limit);
+        find<Kernel>(handle)->old_bytes = bytes;
+    });
+}
+
+namespace {
+
+CUresult set_param(CUfunction handle, int offset, const void* data, unsigned bytes) {
+    return in_context([&](auto&) {
+        require(data && offset >= 0 && size_t(offset) + bytes <= old_param_limit);
+        auto kernel = find<Kernel>(handle);
+        if (kernel->old_params.size() < offset + bytes) kernel->old_params.resize(offset + bytes);
+        std::memcpy(kernel->old_params.data() + offset, data, bytes);
+    });
+}
+
+}  // namespace
+
+CUresult cuParamSetv(CUfunction handle, int offset, void* data, unsigned bytes) {
+    return set_param(handle, offset, data, bytes);
+}
+
+CUresult cuParamSeti(CUfunction handle, int offset, unsigned value) {
+    return set_param(handle, offset, &value, sizeof value);
+}
+
+CUresult cuParamSetf(CUfunction handle, int offset, float value) {
+    return set_param(handle, offset, &value, sizeof value);
+}
+
+CUresult cuLaunch(CUfunction handle) {
+    return old_launch(handle, 1, 1, nullptr);
+}
+
+CUresult cuLaunchGrid(CUfunction handle, int width, int height) {
+    return old_launch(handle, width, height, nullptr);
+}
+
+CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream) {
+    return old_launch(handle, width, height, stream);
+}

@@ -1,0 +1,197 @@
+// Modules: PTX in, kernels and variables out.
+#include "driver/module.h"
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "driver/jit_options.h"
+
+namespace softcuda::driver {
+
+namespace {
+
+bool begins_with(const void* image, std::initializer_list<unsigned char> magic) {
+    return std::memcmp(image, std::data(magic), magic.size()) == 0;
+}
+
+// "kernel=scale registers=16 shared=0 spill_stores=0 …", written by the compiler stand-in from what ptxas said.
+void apply_note(const std::string& note, Program& program) {
+    std::istringstream words(note);
+    std::map<std::string, std::string> values;
+    for (std::string word; words >> word;)
+        if (size_t equals = word.find('='); equals != word.npos)
+            values[word.substr(0, equals)] = word.substr(equals + 1);
+    auto index = program.function_index.find(values["kernel"]);
+    if (index == program.function_index.end()) return;
+    Function& function = *program.functions[index->second];
+    auto set = [&](const char* key, int& field) {
+        if (auto it = values.find(key); it != values.end()) field = std::atoi(it->second.c_str());
+    };
+    set("registers", function.registers);
+    set("shared", function.ptxas_shared);
+    set("stack", function.stack_bytes);
+    set("constant", function.constant_bytes);
+    int stores = -1, loads = 0;
+    set("spill_stores", stores);
+    set("spill_loads", loads);
+    if (stores >= 0) function.spill_bytes = stores + loads;
+}
+
+int target_number(const std::string& target) {    // "sm_90a" -> 90
+    size_t digits = target.find_first_of("0123456789");
+    return digits == target.npos ? 0 : std::atoi(target.c_str() + digits);
+}
+
+std::string read_file(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    require(bool(file), CUDA_ERROR_FILE_NOT_FOUND);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+std::shared_ptr<Kernel> Module::kernel(const std::string& name) {
+    const Function* function = program->find(name);
+    require(function && function->is_entry, CUDA_ERROR_NOT_FOUND);
+    std::lock_guard lock(mutex);
+    auto& kernel = kernels[name];
+    if (!kernel) {
+        kernel = std::make_shared<Kernel>();
+        kernel->context = context;
+        kernel->module = reinterpret_cast<CUmodule>(handle);
+        kernel->program = program;
+        kernel->function = function;
+        kernel->ptx_version = ptx_version;
+        kernel->target = target;
+        handles().add<CUfunction>(kernel);
+    }
+    return kernel;
+}
+
+void Module::unload() {
+    if (!handles().remove(reinterpret_cast<void*>(handle))) return;
+    std::lock_guard lock(mutex);
+    for (auto& [_, kernel] : kernels) handles().remove(reinterpret_cast<void*>(kernel->handle));
+    for (uint64_t address : program->allocations) device().memory.release(address);
+}
+
+CUmodule load_module(const std::shared_ptr<Context>& context, const void* image, unsigned count, CUjit_option* options,
+                     void** values) {
+    require(image);
+    JitLog log(count, options, values);
+    auto reject = [&](CUresult code, const std::string& why) {
+        // With a log buffer the message reaches the reader inside the caller's own error.
+        if (!log.write("", why) && !quiet()) say(why);
+        fail(code);
+    };
+    const char* text = static_cast<const char*>(image);
+    if (begins_with(text, {0x7f, 'E', 'L', 'F'}) || begins_with(text, {0x50, 0xed, 0x55, 0xba}) ||
+        begins_with(text, {0xb1, 0x43, 0x62, 0x46}))
+        reject(CUDA_ERROR_NO_BINARY_FOR_GPU,
+               "this module is machine code for a GPU (cubin or fatbin); softcuda runs PTX: compile with nvcc -ptx");
+    if (!*text) reject(CUDA_ERROR_INVALID_IMAGE, "the module is empty");
+
+    auto module = std::make_shared<Module>();
+    try {
+        ptx::Module parsed = ptx::parse(text);
+        module->ptx_version = parsed.version_major * 10 + parsed.version_minor;
+        module->target = target_number(parsed.target);
+        const int capability = device().machine.config().capability;
+        if (module->target > capability)
+            reject(CUDA_ERROR_INVALID_PTX, "the PTX is for " + parsed.target + ", newer than this device (sm_" +
+                                               std::to_string(capability) + "); compile for it or set SOFTCUDA_DEVICE");
+        std::unique_ptr<Program> program = load(parsed, device().memory);
+        for (const std::string& note : parsed.notes) apply_note(note, *program);
+        module->program = std::move(program);
+    } catch (const ptx::Error& error) {
+        reject(CUDA_ERROR_INVALID_PTX, std::string("PTX ") + error.what());
+    } catch (const LoadError& error) {
+        reject(CUDA_ERROR_INVALID_PTX, error.what());
+    }
+    log.write("", "");
+    module->context = context->serial;
+    return handles().add<CUmodule>(module);
+}
+
+}  // namespace softcuda::driver
+
+using namespace softcuda::driver;
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options,
+                            void** values) {
+    return in_context([&](auto& context) {
+        require(module);
+        *module = load_module(context, image, count, options, values);
+    });
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+    return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
+    return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+}
+
+CUresult cuModuleLoad(CUmodule* module, const char* path) {
+    return in_context([&](auto& context) {
+        require(module && path);
+        *module = load_module(context, read_file(path).c_str(), 0, nullptr, nullptr);
+    });
+}
+
+CUresult cuModuleUnload(CUmodule handle) {
+    return in_context([&](auto& context) {
+        auto module = find<Module>(handle);
+        synchronize(context);             // kernels under way; and printf formats live in the module
+        module->unload();
+    });
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+    return with_device([&](Device&) {
+        require(mode);
+        *mode = CU_MODULE_EAGER_LOADING;
+    });
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) {
+    return in_context([&](auto&) {
+        require(function && name);
+        *function = reinterpret_cast<CUfunction>(find<Module>(handle)->kernel(name)->handle);
+    });
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
+    return in_context([&](auto&) {
+        require(count);
+        *count = 0;
+        for (auto& function : find<Module>(handle)->program->functions) *count += function->is_entry;
+    });
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule handle) {
+    return in_context([&](auto&) {
+        require(functions);
+        auto module = find<Module>(handle);
+        for (auto& function : module->program->functions)
+            if (function->is_entry && count-- > 0)
+                *functions++ = reinterpret_cast<CUfunction>(module->kernel(function->name)->handle);
+            else if (function->is_entry)
+                break;
+    });
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule handle, const char* name) {
+    return in_context([&](auto&) {
+        require(name);
+        auto module = find<Module>(handle);
+        auto it = module->program->symbols.find(name);
+        require(it != module->program->symbols.end() && (it->second.space == "global" || it->second.space == "const"),
+                CUDA_ERROR_NOT_FOUND);
+        if (address) *address = it->second.address;
+        if (bytes) *bytes = it->second.bytes;
+    });
+}

@@ -1,0 +1,154 @@
+#include "driver/scheduler.h"
+
+#include <thread>
+
+#include "driver/driver.h"
+
+namespace softcuda::driver {
+
+namespace {
+constexpr int queue_limit = 1024;                 // as deep as a GPU's launch queue: a launch beyond it waits
+thread_local bool on_host_engine = false;
+}  // namespace
+
+bool in_host_function() {
+    return on_host_engine;
+}
+
+Scheduler& Scheduler::get() {
+    static Scheduler* scheduler = new Scheduler;  // never destroyed: engines may run until the process is gone
+    return *scheduler;
+}
+
+TaskRef Scheduler::submit(const std::shared_ptr<Context>& context, Stream& stream, Engine engine,
+                          std::function<void()> work, const std::vector<TaskRef>& after) {
+    auto task = std::make_shared<Task>();
+    task->engine = engine;
+    task->context = context;
+    task->work = std::move(work);
+
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return queued_ < queue_limit || engine == Engine::caller; });
+    task->serial = ++serial_;
+    ++queued_;
+    auto follow = [&](const TaskRef& before) {
+        if (!before || before->done) return;
+        before->followers.push_back(task);
+        ++task->waits;
+    };
+    follow(stream.last);
+    if (stream.legacy) {
+        std::erase_if(context->streams, [](auto& s) { return s->destroyed && (!s->last || s->last->done); });
+        for (auto& other : context->streams)
+            if (other->blocking && other.get() != &stream) follow(other->last);
+    } else if (stream.blocking) {
+        follow(context->legacy->last);
+    }
+    for (auto& before : after) follow(before);
+    stream.last = task;
+    if (engine < Engine::caller && !started_[int(engine)]) {
+        started_[int(engine)] = true;
+        std::thread(&Scheduler::engine_loop, this, engine).detach();
+    }
+    if (task->waits == 0) make_ready({task});
+    return task;
+}
+
+// With the lock held.
+void Scheduler::make_ready(std::vector<TaskRef> tasks) {
+    while (!tasks.empty()) {
+        TaskRef task = std::move(tasks.back());
+        tasks.pop_back();
+        task->ready = true;
+        if (task->engine == Engine::none) {
+            task->done = true;
+            task->finished = Task::Clock::now();
+            task->context.reset();
+            --queued_;
+            for (auto& follower : task->followers)
+                if (--follower->waits == 0) tasks.push_back(follower);
+            task->followers.clear();
+        } else if (task->engine != Engine::caller) {
+            ready_[int(task->engine)].emplace(task->serial, task);
+            work_[int(task->engine)].notify_one();
+        }
+    }
+    changed_.notify_all();
+}
+
+// With the lock held.
+void Scheduler::finish(const TaskRef& task) {
+    task->done = true;
+    task->finished = Task::Clock::now();
+    --queued_;
+    std::vector<TaskRef> freed;
+    for (auto& follower : task->followers)
+        if (--follower->waits == 0) freed.push_back(follower);
+    task->followers.clear();
+    make_ready(std::move(freed));
+}
+
+void Scheduler::engine_loop(Engine engine) {
+    on_host_engine = engine == Engine::host;
+    auto& queue = ready_[int(engine)];
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        work_[int(engine)].wait(lock, [&] { return !queue.empty(); });
+        TaskRef task = queue.begin()->second;
+        queue.erase(queue.begin());
+        lock.unlock();
+        if (!task->context->failed()) task->work();
+        task->work = nullptr;                     // what it kept alive goes before anybody is told
+        std::shared_ptr<Context> context = std::move(task->context);
+        lock.lock();
+        finish(task);
+    }
+}
+
+void Scheduler::run(const std::shared_ptr<Context>& context, Stream& stream, std::function<void()> work) {
+    TaskRef task = submit(context, stream, Engine::caller, std::move(work));
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return task->ready; });
+    lock.unlock();
+    if (!context->failed()) task->work();
+    task->work = nullptr;
+    task->context.reset();
+    lock.lock();
+    finish(task);
+}
+
+void Scheduler::wait(const TaskRef& task) {
+    if (!task) return;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return task->done; });
+}
+
+bool Scheduler::done(const TaskRef& task) {
+    std::lock_guard lock(mutex_);
+    return !task || task->done;
+}
+
+TaskRef Scheduler::last(Stream& stream) {
+    std::lock_guard lock(mutex_);
+    return stream.last;
+}
+
+// With the lock held.
+std::vector<TaskRef> Scheduler::pending(Context& context) {
+    std::vector<TaskRef> tasks;
+    for (auto& stream : context.streams)
+        if (stream->last && !stream->last->done) tasks.push_back(stream->last);
+    return tasks;
+}
+
+void Scheduler::drain(Context& context) {
+    std::unique_lock lock(mutex_);
+    for (auto& task : pending(context)) changed_.wait(lock, [&] { return task->done; });
+}
+
+void Scheduler::adopt(Context& context, const std::shared_ptr<Stream>& stream) {
+    std::lock_guard lock(mutex_);
+    context.streams.push_back(stream);
+}
+
+}  // namespace softcuda::driver

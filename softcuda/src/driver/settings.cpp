@@ -1,0 +1,126 @@
+#include "driver/settings.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "driver/errors.h"
+#include "generated/profiles.h"
+
+namespace softcuda::driver {
+
+namespace {
+
+[[noreturn]] void bad(const char* name, const char* value, const std::string& wanted) {
+    say(std::string(name) + "=" + value + " is not " + wanted);
+    throw Fail{CUDA_ERROR_INVALID_VALUE};
+}
+
+const char* setting(const char* name) {
+    const char* value = std::getenv(name);
+    return value && *value ? value : nullptr;
+}
+
+template <class Number>
+std::optional<Number> number(std::string_view text) {
+    Number result{};
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return result;
+}
+
+std::optional<uint64_t> size(std::string_view text) {   // "2G", "512MiB", "1.5g", "4096"
+    for (std::string_view tail : {"iB", "ib", "B", "b"})
+        if (text.ends_with(tail)) {
+            text.remove_suffix(tail.size());
+            break;
+        }
+    double factor = 1;
+    constexpr std::string_view units = "kmgt";
+    if (!text.empty())
+        if (size_t unit = units.find(char(text.back() | 0x20)); unit != units.npos) {
+            factor = std::ldexp(1.0, 10 * int(unit + 1));
+            text.remove_suffix(1);
+        }
+    auto count = number<double>(text);
+    if (!count || !(*count > 0) || *count * factor < 1 || *count * factor > 0x1p60) return std::nullopt;
+    return uint64_t(*count * factor);
+}
+
+// What this machine can spare: MemAvailable, or less where a control group says so.
+uint64_t available_memory() {
+    uint64_t bytes = uint64_t(4) << 30;
+    std::ifstream meminfo("/proc/meminfo");
+    for (std::string key; meminfo >> key; meminfo.ignore(1 << 10, '\n')) {
+        uint64_t kib;
+        if (key == "MemAvailable:" && meminfo >> kib) bytes = kib << 10;
+    }
+    auto read = [](const char* path) {
+        std::ifstream file(path);
+        uint64_t value;
+        return file >> value ? std::optional(value) : std::nullopt;   // "max" is no number
+    };
+    auto limit = read("/sys/fs/cgroup/memory.max"), used = read("/sys/fs/cgroup/memory.current");
+    if (limit && used && *limit > *used) bytes = std::min(bytes, *limit - *used);
+    return bytes;
+}
+
+const DeviceProfile& profile() {
+    const char* wanted = setting("SOFTCUDA_DEVICE");
+    if (!wanted) return profiles[0];
+    std::string names;
+    for (size_t i = 0; i < profile_count; ++i) {
+        if (!std::strcmp(profiles[i].id, wanted)) return profiles[i];
+        names += (i ? ", " : "") + std::string(profiles[i].id);
+    }
+    bad("SOFTCUDA_DEVICE", wanted, "one of " + names);
+}
+
+}  // namespace
+
+Settings read_settings() {
+    Settings settings;
+    settings.profile = &profile();
+    settings.memory = std::min(settings.profile->memory, available_memory() / 2) & ~uint64_t(0xfffff);
+    if (const char* text = setting("SOFTCUDA_MEMORY")) {
+        auto bytes = size(text);
+        if (!bytes) bad("SOFTCUDA_MEMORY", text, "a size such as 2G or 512M");
+        settings.memory = *bytes;
+    }
+
+    auto attribute = [&](int which, int otherwise) {
+        for (size_t i = 0; i < settings.profile->count; ++i)
+            if (settings.profile->attributes[i][0] == which) return settings.profile->attributes[i][1];
+        return otherwise;
+    };
+    MachineConfig& machine = settings.machine;
+    machine.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, machine.sm_count);
+    machine.warps_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048) / 32;
+    machine.capability = settings.profile->major * 10 + settings.profile->minor;
+    machine.shared_per_block = uint32_t(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152));
+    machine.clock_khz = uint32_t(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, int(machine.clock_khz)));
+    if (const char* text = setting("SOFTCUDA_THREADS")) {
+        auto count = number<int>(text);
+        if (!count || *count < 1 || *count > 1024) bad("SOFTCUDA_THREADS", text, "a number of threads from 1 to 1024");
+        machine.workers = *count;
+    }
+    if (const char* text = setting("SOFTCUDA_SEED")) {
+        auto seed = number<uint64_t>(text);
+        if (!seed) bad("SOFTCUDA_SEED", text, "a whole number (0: no shuffling)");
+        machine.shuffle_seed = *seed;
+    }
+    if (const char* text = setting("SOFTCUDA_TIMEOUT")) {
+        auto seconds = number<double>(text);
+        if (!seconds || !(*seconds >= 0) || std::isinf(*seconds))
+            bad("SOFTCUDA_TIMEOUT", text, "a number of seconds a launch may take (0: no limit)");
+        machine.time_limit_s = *seconds;
+    }
+    return settings;
+}
+
+}  // namespace softcuda::driver
