@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import mathematics, render
+from warpbook import labs, mathematics, render
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -41,8 +42,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
+@event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """KaTeX's style and fonts, and the records that numbers link to."""
+    """KaTeX's style and fonts, the records that numbers link to, and a lab page for each program."""
     katex = mathematics.modules(state.book) / "katex" / "dist"
     found = [katex / "katex.min.css", *sorted((katex / "fonts").glob("*.woff2"))]
     for path in found:
@@ -50,10 +52,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, abs_src_path=str(path)))
     for path in sorted(state.book.records.glob("*/*.json")):
         files.append(File.generated(config, state.book.relative(path), abs_src_path=str(path)))
+    for article in state.book.articles():
+        for path in state.book.programs(article):
+            address = labs.address(state.book, path)
+            files.append(File(address, str(state.book.root), config.site_dir, config.use_directory_urls))
     return files
 
 
 def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
+    if page.file.src_uri.startswith(labs.PREFIX):
+        page.meta["title"] = page.file.src_uri.removeprefix(labs.PREFIX)
+        page.meta["search"] = {"exclude": True}
+        return markdown
     path = Path(str(page.file.abs_src_path))
     source = Page(state.book, path)
     try:
@@ -70,8 +80,16 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
 
 def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
     name = page.file.src_uri
+    root = get_relative_url(".", page.url or ".").removesuffix("/") + "/"
+    if name.startswith(labs.PREFIX):
+        problems: list[str] = []
+        made = labs.lab(state.book, name, content, state.language, root, problems)
+        for problem in problems:
+            log.warning(problem)
+        return made
     if name in state.pages:
         check_rendered(content, state.pages[name])
+        content += labs.links(state.book, state.pages[name].article, state.language, root)
     return render.place(content, state.tokens.get(name, {}))
 
 
@@ -113,12 +131,16 @@ def on_page_context(context: Any, page: MkDocsPage, config: MkDocsConfig, nav: A
             + "/"
             + root
             + alternate["path"]
-            + ((page.url or "") if (state.book.docs / alternate["lang"] / source).exists() else ""),
+            + ((page.url or "") if is_in(alternate["lang"], source) else ""),
             "absolute": absolute(config, state.language, alternate["path"], page.url or ""),
         }
         for alternate in config.extra["alternate"]
     ]
     return context
+
+
+def is_in(language: str, source: Path) -> bool:
+    return source.parts[0] == labs.PREFIX.strip("/") or (state.book.docs / language / source).exists()
 
 
 def absolute(config: MkDocsConfig, language: str, path: str, url: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -74,11 +75,10 @@ def run_page(page: Page, python: str = sys.executable) -> list[str]:
         failure = answer["failure"]
         if failure:
             file, number = failure["at"] or [block.page, block.page_number]
-            place = f"{file}:{number}"
+            place, what = kernel_error(failure["what"]) or (f"{file}:{number}", one_line(failure["what"]))
             where = place if place.startswith(f"{block.page}:") else f"{block.where}: {place}"
             raise RunError(
-                f"{where}: this block fails: {one_line(failure['what'])}",
-                printed(answer["stdout"]) + failure["traceback"] + errors,
+                f"{where}: this block fails: {what}", printed(answer["stdout"]) + failure["traceback"] + errors
             )
     if len(done) < len(blocks) or code:
         block = blocks[min(len(done), len(blocks) - 1)]
@@ -96,9 +96,7 @@ def run_program(book: Book, program: Path, arguments: tuple[str, ...] = (), pyth
         env["WARPBENCH_OUT"] = str(out)
         code, stdout, errors = call([python, name, *arguments], book, env, name)
         if code:
-            last = next((line for line in reversed(errors.splitlines()) if line.strip()), "")
-            said = last.strip() if code > 0 and last else ending(code)
-            raise RunError(f"{name}: this program fails: {said}", printed(stdout) + errors)
+            raise RunError(program_failure(name, code, errors), printed(stdout) + errors)
         told = json.loads(out.read_text("utf-8")) if out.exists() else {}
     return Run(stdout, time.monotonic() - start, told.get("values", {}), told.get("claims", {}), told.get("device", {}))
 
@@ -138,11 +136,29 @@ def ending(code: int) -> str:
     return f"exit status {code}"
 
 
+def program_failure(name: str, code: int, errors: str) -> str:
+    """One line for a program that failed: the kernel's line that does not compile, else the program's own."""
+    kernel = kernel_error(errors)
+    if kernel:
+        return f"{name}: {kernel[0]}: this program fails: {kernel[1]}"
+    places = re.findall(rf'File "[^"]*{re.escape(name)}", line (\d+)', errors)
+    last = next((line.strip() for line in reversed(errors.splitlines()) if line.strip()), "")
+    where = f"{name}:{places[-1]}" if places else name
+    return f"{where}: this program fails: {last if code > 0 and last else ending(code)}"
+
+
+def kernel_error(text: str) -> tuple[str, str] | None:
+    """(file:line, message) of the first thing that nvcc or ptxas rejected, if `text` tells of one."""
+    match = re.search(
+        r"^\[?(?:stderr:\s*)?([^\s()\[\]]+\.cuh?)\((\d+)\): (?:fatal )?error\s*:? ?(.*)$", text, re.MULTILINE
+    )
+    return (f"{match[1]}:{match[2]}", f"the kernel does not compile: {match[3]}") if match else None
+
+
 def one_line(text: str) -> str:
-    """The first line of an error, with the first line that a compiler called an error where there is one."""
+    """The first line of an error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    compiler = next((line for line in lines[1:] if "error" in line), "")
-    return f"{lines[0]} {compiler}".strip() if lines else "no message"
+    return lines[0] if lines else "no message"
 
 
 def printed(stdout: str) -> str:

@@ -88,6 +88,8 @@ def test_no_page_needs_another_host(site: Path) -> None:
 @pytest.mark.timeout(280)
 def test_a_browser_finds_nothing_wrong(book: Book, address: str, browser: str) -> None:
     pages = [{"en": url(p, book.docs / "en"), "zh": "zh/" + url(p, book.docs / "en")} for p in book.pages("en")]
+    labs = [f"snippets/{p.parent.name}/{p.stem}/" for article in book.articles() for p in book.programs(article)[:1]]
+    pages += [{"en": lab, "zh": f"zh/{lab}"} for lab in labs]
     done = subprocess.run(
         [
             mathematics.node(),

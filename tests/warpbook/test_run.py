@@ -70,5 +70,26 @@ def test_a_failing_program_is_told_in_one_line(small, write):
     program = write("snippets/x/a.py", "print('so far')\nassert 1 == 2, 'sums differ'\n")
     with pytest.raises(RunError) as raised:
         run_program(small, program)
-    assert str(raised.value) == "snippets/x/a.py: this program fails: AssertionError: sums differ"
+    assert str(raised.value) == "snippets/x/a.py:2: this program fails: AssertionError: sums differ"
     assert raised.value.traceback.startswith("so far\n")
+
+
+COMPILER = """nvcc compilation of kernel.cu failed
+[command: nvcc --cubin -arch sm_90 kernel.cu]
+[stderr:
+snippets/x/k.cu(7): error: identifier "thread" is undefined
+
+1 error detected in the compilation of "kernel.cu".
+]"""
+
+
+def test_a_kernel_that_does_not_compile_names_its_own_line(small, write):
+    page = Page(small, write("docs/en/x.md", fence(f"raise RuntimeError({COMPILER!r})")))
+    with pytest.raises(RunError) as raised:
+        run_page(page)
+    said = 'the kernel does not compile: identifier "thread" is undefined'
+    assert str(raised.value) == f"docs/en/x.md:3: snippets/x/k.cu:7: this block fails: {said}"
+    program = write("snippets/x/a.py", f"raise RuntimeError({COMPILER!r})\n")
+    with pytest.raises(RunError) as raised:
+        run_program(small, program)
+    assert str(raised.value) == f"snippets/x/a.py: snippets/x/k.cu:7: this program fails: {said}"

@@ -1,0 +1,80 @@
+"""Lab pages: each program of snippets/ as a notebook, cell by cell, with what it printed.
+
+mkdocs-jupyter cuts the program into cells and colours them. Its page carries half a megabyte of styles and loaders
+for MathJax and mermaid; only the cells are kept here, and the site's own style sheet draws them.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+from warpbook.book import Book, BookError
+from warpbook.pages import Page
+from warpbook.render import Outputs
+
+PREFIX = "snippets/"
+CODE = re.compile(r'<div class="[^"]*\bhighlight\b[^"]*">\s*<pre>(.*?)</pre>\s*</div>', re.DOTALL)
+WORDS = {
+    "en": {
+        "programs": "Programs of this page",
+        "intro": "A program of {article}, cell by cell. Run it with",
+        "source": "the file itself",
+    },
+    "zh": {
+        "programs": "本页的程序",
+        "intro": "{article} 的程序，逐个单元格列出。运行方式：",
+        "source": "源文件",
+    },
+}
+
+
+def address(book: Book, program: Path) -> str:
+    """Where a program's page is, as a source file of the site: snippets/reduction/ladder.py."""
+    return f"{PREFIX}{program.relative_to(book.snippets).as_posix()}"
+
+
+def cells(notebook: str) -> list[str]:
+    """The coloured code of each cell of mkdocs-jupyter's HTML."""
+    bare = re.sub(r"<(style|script)\b.*?</\1>", "", notebook, flags=re.DOTALL)
+    codes = (re.sub(r"^.*-8&lt;-.*\n?", "", code, flags=re.MULTILINE) for code in CODE.findall(bare))  # section marks
+    return [code.strip("\n") for code in codes if code.strip()]
+
+
+def lab(book: Book, name: str, notebook: str, language: str, root: str, problems: list[str]) -> str:
+    """HTML of the page of `name` (snippets/reduction/ladder.py). What is wrong is added to `problems`."""
+    words = WORDS[language]
+    program = name.removeprefix(PREFIX)
+    article = program.split("/")[0]
+    path = book.page_of(article, language)
+    link = article
+    if path:
+        title = re.search(r"^# (.+?)\s*(?:\{.*)?$", path.read_text("utf-8"), re.MULTILINE)
+        where = path.relative_to(book.docs / language).with_suffix("").as_posix()
+        link = f'<a href="{root}{where}/">{html.escape(title[1] if title else article)}</a>'
+    blocks = "".join(
+        f'<div class="language-python highlight wb-cell"><pre><span></span><code>{code}</code></pre></div>'
+        for code in cells(notebook)
+    )
+    output = ""
+    if path:
+        try:
+            output = Outputs(Page(book, path), language, problems).of_program(program)
+        except BookError as error:
+            problems.append(f"snippets/{program}: {error}")
+    source = f'<a href="{Path(program).name}">{words["source"]}</a>'
+    intro = f"<p>{words['intro'].format(article=link)} <code>python snippets/{program}</code> ({source})</p>"
+    return f"<h1>{html.escape(program)}</h1>{intro}{blocks}{output}"
+
+
+def links(book: Book, article: str, language: str, root: str) -> str:
+    """The list of an article's programs, for the end of its page."""
+    pages = {
+        book.relative(path): f"{root}{address(book, path).removesuffix('.py')}/" for path in book.programs(article)
+    }
+    items = "".join(f'<li><a href="{url}"><code>{name}</code></a></li>' for name, url in pages.items())
+    label = WORDS[language]["programs"]
+    return (
+        f'<section class="wb-programs" aria-label="{label}"><p>{label}</p><ul>{items}</ul></section>' if items else ""
+    )
