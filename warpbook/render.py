@@ -21,6 +21,7 @@ from warpbook.pages import Page
 from warpbook.values import EXPRESSION, Values, quantity, render, substitute
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
+STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
 DIRECTIVE = re.compile(r"(claims|chart:[a-z0-9_-]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
 SHOWN_DEVICES = (PRIMARY, SOFTCUDA)  # the order of outputs under a block
 WORDS = {
@@ -98,9 +99,11 @@ def ends(page: Page) -> set[int]:
 
 
 def join(lines: list[str], text: str, fresh: bool) -> None:
-    """Add a line of prose. A line break between two Han characters would be shown as a blank, so it goes."""
+    """Add a line of prose. A line break between Han characters or after a full stop would be a blank, so it goes."""
     before = lines[-1] if lines and not fresh else ""
-    if re.search(rf"{CJK}$", before) and re.match(rf"\s*{CJK}", text) and not before.lstrip().startswith("#"):
+    han = re.search(rf"{CJK}$", before) and re.match(rf"\s*{CJK}", text)
+    stop = re.search(f"[{STOPS}]$", before) and re.match(r"\s*(?!\d+\.\s|\*\s|\[\^)[\w$`*\[]", text)
+    if (han or stop) and not before.lstrip().startswith(("#", ">", "!!!", "???", "===")):
         lines[-1] = before + text.lstrip()
     else:
         lines.append(text)

@@ -24,7 +24,7 @@ async function open(path, scheme, width = 1280) {
   page.on("console", (message) => message.type() === "error" && told(`console: ${message.text()}`));
   page.on("pageerror", (error) => told(`script: ${error.message}`));
   await page.goto(base + path);
-  await page.waitForLoadState("networkidle");
+  await page.waitForTimeout(200); // for what scripts do and ask for once the page is there
   return { context, page, told };
 }
 
@@ -65,7 +65,7 @@ async function change(from, to) {
   const there = await page.evaluate(() => document.querySelector("article h2[id]")?.getBoundingClientRect().top < 120);
   await page.click(`.wb-languages a[hreflang=${language}]`);
   await page.waitForURL((url) => url.pathname === "/" + to);
-  await page.waitForLoadState("networkidle");
+  await page.waitForLoadState();
   const hash = decodeURIComponent(new URL(page.url()).hash.slice(1));
   const first = await page.evaluate(() => document.querySelector("article h2[id]")?.id);
   if (there && hash !== first) told(`the switcher opened ${to} at "${hash}", not at "${first}"`);

@@ -85,7 +85,7 @@ def test_no_page_needs_another_host(site: Path) -> None:
         assert "@import" not in file.read_text("utf-8")
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(600)
 def test_a_browser_finds_nothing_wrong(book: Book, address: str, browser: str) -> None:
     pages = [{"en": url(p, book.docs / "en"), "zh": "zh/" + url(p, book.docs / "en")} for p in book.pages("en")]
     labs = [f"snippets/{p.parent.name}/{p.stem}/" for article in book.articles() for p in book.programs(article)[:1]]
@@ -102,7 +102,7 @@ def test_a_browser_finds_nothing_wrong(book: Book, address: str, browser: str) -
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=270,
+        timeout=580,
     )
     assert done.returncode == 0, done.stderr
     problems = json.loads(done.stdout)
