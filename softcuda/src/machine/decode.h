@@ -30,6 +30,18 @@ class OperationTable {
 const OperationTable& operation_table();                  // chosen once, by CPU features (SOFTCUDA_SIMD=generic|avx2|avx512 overrides)
 const char* simd_level();                                 // "avx512"
 
+// Where an address operand points: [%rd1+8], [symbol+4], [64].
+struct Address {
+    enum class Kind : uint8_t {
+        row,             // base row (4 or 8 bytes an element) + offset
+        kernel_param,    // parameter buffer + offset (+ base row, if base.element_bytes)
+        slot,            // a parameter of a call or of a device function: `slot` + offset
+    } kind = Kind::row;
+    Row base;
+    uint64_t offset = 0;
+    Slot slot;
+};
+
 // One instruction being decoded.  After the decode function returns, every modifier must have been taken: what nobody
 // looked at is reported as unsupported, so that an unknown variant can never run as the plain one.
 class Decoder {
@@ -58,6 +70,7 @@ class Decoder {
     virtual Row predicate_source(size_t i) = 0;           // a predicate row; negation (!%p) is materialised
     virtual Row constant(uint64_t bits, int element_bytes) = 0;   // a row with these bits in every lane
     virtual Row scratch(int element_bytes) = 0;           // a row of this instruction's own
+    virtual Address address(size_t i, std::string_view space) = 0;   // space: "global", "shared" … or "" for generic
     virtual Row carry_flag() = 0;                         // predicate row of CC.CF (add.cc, addc, mad.hi.cc …)
 
     // --- results
@@ -81,6 +94,7 @@ class Decoder {
     void register_compare(OperationTable& table);     \
     void register_convert(OperationTable& table);     \
     void register_memory(OperationTable& table);      \
+    void register_atomic(OperationTable& table);      \
     void register_warp(OperationTable& table);        \
     void register_matrix(OperationTable& table);      \
     }

@@ -33,10 +33,11 @@ class Observer {
     virtual void launch_end(const Program&, const Function&, const LaunchConfig&, const LaunchResult&) {}
     virtual void block_begin(const WarpPlace&) {}
     virtual void block_end(const WarpPlace&) {}
-    virtual void instruction(const WarpPlace&, const Function&, const Op&, uint32_t lanes) {}
+    // `lanes`: whose guard holds; may be 0.
+    virtual void instruction(const WarpPlace&, const Function&, const Op&, uint32_t /*lanes*/) {}
     virtual void memory(const WarpPlace&, const Op&, const MemoryEvent&) {}
-    virtual void branch(const WarpPlace&, const Op&, uint32_t lanes, uint32_t taken) {}
-    virtual void barrier(const WarpPlace&, const Op&, uint32_t lanes, bool completed) {}
+    virtual void branch(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*taken*/) {}
+    virtual void barrier(const WarpPlace&, const Op&, uint32_t /*lanes*/, bool /*completed*/) {}
 };
 
 }  // namespace softcuda

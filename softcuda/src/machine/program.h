@@ -24,12 +24,20 @@ class Warp;
 struct Op;
 struct Function;
 
+// How many bytes a lane's element has in each row of an Op, for operations that lanes may meet in from different
+// instructions: their operands are gathered into one place.  0: a predicate; unused: no such row.
+struct MeetShape {
+    static constexpr uint8_t unused = 0xff;
+    uint8_t dst = unused, dst2 = unused, a = unused, b = unused, c = unused, d = unused;
+};
+
 // Executes one instruction for the lanes in `lanes` (never empty).  Pure lane arithmetic, memory and the like;
 // control flow is the scheduler's (see Flow).
 using Exec = void (*)(Warp& warp, const Op& op, uint32_t lanes);
 
 // A register row: byte offset in the frame and bytes of one lane's element: 2, 4, 8 or 16; predicates are ONE uint32_t
-// mask of 32 bits (element_bytes 0).  8-bit registers are kept in 16-bit rows.  Rows are 64-byte aligned.
+// mask of 32 bits (element_bytes 0).  8-bit registers are kept in 16-bit rows.  Rows are 64-byte aligned, predicates by 4.
+// The first 64 bytes of a frame hold no row, so offset 0 can say "none".
 struct Row {
     uint32_t offset = 0;
     uint8_t element_bytes = 0;
@@ -46,7 +54,8 @@ enum class Flow : uint8_t {
     exit,
     barrier,         // bar/barrier of a block: exec describes it, the scheduler counts arrivals
     cluster_barrier,
-    meet,            // .sync warp operations: exec runs once all lanes of the member mask (row `d`, or all) have come
+    meet,            // .sync warp operations: exec runs once all lanes of the member mask (row `d`; 0: all) have come.
+                     // With `extra` pointing to a MeetShape, lanes may come from different instructions of one exec
     yield,           // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
 };
 
@@ -76,6 +85,15 @@ struct Parameter {
     uint32_t offset = 0, bytes = 0, align = 1;      // in the parameter buffer
 };
 
+// A value that passes between caller and callee: 32 lanes of `bytes` each, lane after lane (a row is such a slot).
+struct Slot {
+    uint32_t offset = 0, bytes = 0;
+};
+struct CallSite {                                   // Op::extra of a call
+    std::vector<Slot> params, returns;              // in the caller's frame
+    std::string callee;                             // "" when indirect
+};
+
 enum class Special : uint8_t;                       // %tid.x …; see specials.h
 
 struct Function {
@@ -84,11 +102,16 @@ struct Function {
     std::vector<Op> code;
     std::vector<Parameter> params, returns;
     uint32_t param_bytes = 0;                       // entry: size of the kernel's parameter buffer
+    std::vector<Slot> param_slots, return_slots;    // not an entry: where they lie in its frame
     uint32_t frame_bytes = 0;                       // all rows
-    uint32_t constant_begin = 0;                    // [constant_begin, +constants.size()) of a frame is a copy of `constants`
-    std::vector<std::byte> constants;
-    std::vector<std::pair<Special, Row>> specials;  // rows filled when a warp starts
+    std::vector<std::byte> image;                   // a fresh frame: constants in their rows, zeros elsewhere
+    std::vector<std::pair<Special, Row>> specials;  // rows filled when an activation starts
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
+    uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`
+    bool recursive = false;                         // entry: calls itself or through a pointer: the depth is not known
+    bool ordered = false;                           // entry: its result may depend on the order of blocks, so that blocks
+                                                    // run one after another (atomics with results, floats, volatile reads)
+    uint32_t index = 0;                             // in Program::functions
     uint32_t static_shared = 0;                     // entry: bytes of .shared variables it can reach
     uint32_t max_threads = 0;                       // entry: product of .maxntid / .reqntid, 0 if not given
     uint32_t required_threads[3] = {0, 0, 0};
@@ -100,7 +123,7 @@ struct Function {
 };
 
 struct Symbol {                                     // a module-scope variable
-    uint64_t address = 0;                           // global/const: device address; shared: offset in the shared window
+    uint64_t address = 0;                           // global/const: device address; shared: offset in the block's shared memory
     uint64_t bytes = 0;
     std::string space;
 };
@@ -108,6 +131,7 @@ struct Symbol {                                     // a module-scope variable
 // Owned by the driver's CUmodule; addresses inside it stay valid while it lives.  Immutable once loaded.
 struct Program {
     std::string target;                             // "sm_90"
+    uint64_t function_base = 0;                     // "addresses" of functions: function_base + 16 * index, in no memory
     std::vector<std::string> files;
     std::vector<SourceLine> locations;
     std::vector<std::unique_ptr<Function>> functions;
@@ -123,6 +147,9 @@ struct Program {
 struct LoadError : std::runtime_error {             // one line: what, where
     using std::runtime_error::runtime_error;
 };
+
+// Where a block's own shared memory begins: from sm_80 on, behind the driver's kilobyte.
+uint32_t shared_begin(const Program& program);
 
 class Memory;
 // Decode a parsed module and lay its variables out in `memory`.  Throws LoadError; nothing stays allocated then.

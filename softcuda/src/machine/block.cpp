@@ -1,0 +1,160 @@
+// Barriers of a block, and how a fault is told.
+#include "machine/block.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace softcuda {
+namespace {
+
+const char* kind_name(FaultKind kind) {
+    switch (kind) {
+        case FaultKind::illegal_address: return "illegal address";
+        case FaultKind::misaligned_address: return "misaligned address";
+        case FaultKind::illegal_instruction: return "illegal instruction";
+        case FaultKind::trap: return "trap";
+        case FaultKind::assertion: return "assertion failed";
+        case FaultKind::deadlock: return "deadlock";
+        case FaultKind::timeout: return "timeout";
+        case FaultKind::stack_overflow: return "stack overflow";
+        case FaultKind::invalid_address_space: return "invalid address space";
+        case FaultKind::cancelled: return "cancelled";
+        case FaultKind::internal: return "internal error";
+    }
+    return "fault";
+}
+
+std::string triple(uint32_t x, uint32_t y, uint32_t z) {
+    char text[48];
+    std::snprintf(text, sizeof text, "(%u,%u,%u)", x, y, z);
+    return text;
+}
+
+}  // namespace
+
+std::string fault_head(FaultKind kind, const Launch& launch) {
+    return std::string(kind_name(kind)) + ": kernel " + launch.kernel->name;
+}
+
+std::string block_name(const Block& block) { return "block " + triple(block.index[0], block.index[1], block.index[2]); }
+
+void Warp::fault(FaultKind kind, const Op& op, int lane, const std::string& what) {
+    const Dim3& shape = block->launch->config->block;
+    uint32_t thread = index * warp_size + static_cast<uint32_t>(lane);
+    Fault fault;
+    fault.kind = kind;
+    fault.address = fault_address;
+    fault.block = block->number;
+    fault.message = fault_head(kind, *block->launch) + ", " + block_name(*block) + ", thread " +
+                    triple(thread % shape.x, thread / shape.x % shape.y, thread / (shape.x * shape.y)) + ": " + what +
+                    "; " + block->launch->program->where(op);
+    throw FaultError{std::move(fault)};
+}
+
+// --- barriers
+
+bool Block::complete(const Barrier& barrier) const {
+    return barrier.expected ? barrier.arrived >= barrier.expected : barrier.live_arrived >= live;
+}
+
+bool Block::arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& result) {
+    const BarrierRequest request = warp.request;
+    const int lane = std::countr_zero(lanes);
+    if (request.id >= barriers.size())
+        warp.fault(FaultKind::illegal_instruction, op, lane,
+                   "barrier " + std::to_string(request.id) + " of a block that has barriers 0 to 15");
+    // A count of the whole block, rounded up to warps as the hardware needs it, is the same as no count.
+    const uint32_t all = static_cast<uint32_t>(warps.size()) * warp_size;
+    const uint32_t expected = request.threads == all ? 0 : request.threads;
+    if (expected % warp_size != 0)
+        warp.fault(FaultKind::illegal_instruction, op, lane,
+                   "barrier for " + std::to_string(expected) + " threads, which is no multiple of 32");
+    if (expected > all)
+        warp.fault(FaultKind::illegal_instruction, op, lane,
+                   "barrier for " + std::to_string(expected) + " threads in a block of " + std::to_string(all));
+    Barrier& barrier = barriers[request.id];
+    if (!barrier.pending) {
+        barrier.pending = true;
+        ++pending_barriers;
+        barrier.expected = expected;
+        barrier.arrived = barrier.live_arrived = barrier.votes = 0;
+        barrier.lanes.assign(warps.size(), 0);
+    } else if (barrier.expected != expected) {
+        auto count = [](uint32_t n) { return n ? std::to_string(n) + " threads" : std::string("all threads"); };
+        warp.fault(FaultKind::illegal_instruction, op, lane,
+                   "barrier " + std::to_string(request.id) + " for " + count(expected) + ", while others wait in it for " +
+                       count(barrier.expected));
+    }
+    // The hardware counts whole warps: lanes that do not exist (any more) come with the first of their warp.
+    if (barrier.lanes[warp.index] == 0)
+        barrier.arrived += static_cast<uint32_t>(warp_size - std::popcount(warp.present & ~warp.exited));
+    barrier.arrived += static_cast<uint32_t>(std::popcount(lanes));
+    barrier.live_arrived += static_cast<uint32_t>(std::popcount(lanes));
+    barrier.votes += static_cast<uint32_t>(std::popcount(request.votes & lanes));
+    barrier.lanes[warp.index] |= lanes;
+    if (complete(barrier)) {
+        switch (request.kind) {
+            case BarrierRequest::Kind::all: result = barrier.votes == barrier.live_arrived; break;
+            case BarrierRequest::Kind::any: result = barrier.votes > 0; break;
+            default: result = barrier.votes;
+        }
+        release(request.id);
+        return true;
+    }
+    return request.kind == BarrierRequest::Kind::arrive;
+}
+
+void Block::release(uint32_t id) {
+    Barrier& barrier = barriers[id];
+    for (auto& warp : warps) {
+        for (Group& group : warp->groups) {
+            if (group.wait != Wait::barrier || group.barrier != id) continue;
+            // small[1] of a bar.red: what it computes of the votes.
+            auto kind = static_cast<BarrierRequest::Kind>(group.op->small[1]);
+            uint32_t result = barrier.votes;
+            if (kind == BarrierRequest::Kind::all) result = barrier.votes == barrier.live_arrived;
+            if (kind == BarrierRequest::Kind::any) result = barrier.votes > 0;
+            warp->reduce_result(group, result);
+            group.wait = Wait::ready;
+            group.age = 0;
+        }
+    }
+    barrier.pending = false;
+    --pending_barriers;
+}
+
+void Block::lanes_exited(WarpState& warp, uint32_t lanes) {
+    live -= static_cast<uint32_t>(std::popcount(lanes));
+    if (pending_barriers == 0) return;
+    for (uint32_t id = 0; id < barriers.size(); ++id) {
+        Barrier& barrier = barriers[id];
+        if (!barrier.pending) continue;
+        if (barrier.lanes[warp.index]) barrier.arrived += static_cast<uint32_t>(std::popcount(lanes & ~barrier.lanes[warp.index]));
+        if (complete(barrier)) release(id);
+    }
+}
+
+std::string WarpState::waits() const {
+    std::string text;
+    for (const Group& group : groups) {
+        if (group.wait == Wait::ready || !group.op) continue;
+        char lanes[64];
+        std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
+        text += std::string("\n  ") + lanes + (group.wait == Wait::barrier ? "in barrier " + std::to_string(group.barrier) : "waiting for lanes") +
+                ": " + block->launch->program->where(*group.op);
+    }
+    return text;
+}
+
+std::string Block::waits() const {
+    std::string text;
+    uint32_t shown = 0;
+    for (const auto& warp : warps) {
+        if (warp->finished()) continue;
+        if (++shown > 8) return text + "\n  …";
+        text += warp->waits();
+    }
+    return text;
+}
+
+}  // namespace softcuda

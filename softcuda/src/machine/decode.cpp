@@ -1,0 +1,724 @@
+// PTX functions into Ops: rows for registers, immediates and special registers, labels, calls.  What an instruction
+// computes is the families' business (lanes_*.cpp); what it does to the flow of control is decided here.
+#include "machine/decode.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "machine/block.h"
+#include "machine/builtins.h"
+#include "machine/layout.h"
+#include "machine/specials.h"
+
+namespace softcuda {
+
+using ptx::Operand;
+using ptx::OperandKind;
+using ptx::Type;
+
+// --- the table
+
+void OperationTable::add(std::string_view opcode, DecodeFn decode) { table_[std::string(opcode)] = decode; }
+
+DecodeFn OperationTable::find(std::string_view opcode) const {
+    auto found = table_.find(std::string(opcode));
+    return found == table_.end() ? nullptr : found->second;
+}
+
+namespace {
+
+enum class Level { generic, avx2, avx512 };
+
+Level choose_level() {
+    Level best = Level::generic;
+#if defined(SOFTCUDA_HAVE_AVX2)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) best = Level::avx2;
+#endif
+#if defined(SOFTCUDA_HAVE_AVX512)
+    if (best == Level::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+        best = Level::avx512;
+#endif
+    if (const char* asked = std::getenv("SOFTCUDA_SIMD")) {   // only ever down: the CPU must have it
+        std::string_view name = asked;
+        if (name == "generic") best = Level::generic;
+        if (name == "avx2" && best == Level::avx512) best = Level::avx2;
+    }
+    return best;
+}
+
+Level level() {
+    static const Level chosen = choose_level();
+    return chosen;
+}
+
+#define SOFTCUDA_REGISTER(level)        \
+    level::register_integer(table);     \
+    level::register_float(table);       \
+    level::register_half(table);        \
+    level::register_compare(table);     \
+    level::register_convert(table);     \
+    level::register_memory(table);      \
+    level::register_atomic(table);      \
+    level::register_warp(table);        \
+    level::register_matrix(table);
+
+}  // namespace
+
+const OperationTable& operation_table() {
+    static const OperationTable table = [] {
+        OperationTable table;
+        switch (level()) {
+#if defined(SOFTCUDA_HAVE_AVX512)
+            case Level::avx512: SOFTCUDA_REGISTER(avx512) break;
+#endif
+#if defined(SOFTCUDA_HAVE_AVX2)
+            case Level::avx2: SOFTCUDA_REGISTER(avx2) break;
+#endif
+            default: SOFTCUDA_REGISTER(generic)
+        }
+        return table;
+    }();
+    return table;
+}
+
+const char* simd_level() {
+    switch (level()) {
+        case Level::avx512: return "avx512";
+        case Level::avx2: return "avx2";
+        default: return "generic";
+    }
+}
+
+// --- modifiers
+
+bool Decoder::take(std::string_view modifier) {
+    for (size_t i = 0; i < in.modifiers.size() && i < 64; ++i) {
+        if ((taken_ >> i) & 1 || in.modifiers[i] != modifier) continue;
+        taken_ |= uint64_t(1) << i;
+        return true;
+    }
+    return false;
+}
+
+int Decoder::take_one(std::initializer_list<std::string_view> choices, int otherwise) {
+    int index = 0;
+    for (std::string_view choice : choices) {
+        if (take(choice)) return index;
+        ++index;
+    }
+    return otherwise;
+}
+
+ptx::Type Decoder::take_type() {
+    for (size_t i = 0; i < in.modifiers.size() && i < 64; ++i) {
+        Type type;
+        if ((taken_ >> i) & 1 || !ptx::type_from_name(in.modifiers[i], type)) continue;
+        taken_ |= uint64_t(1) << i;
+        return type;
+    }
+    return Type::none;
+}
+
+bool Decoder::all_taken() const {
+    size_t count = in.modifiers.size();
+    return count <= 64 && static_cast<size_t>(std::popcount(taken_)) == count;
+}
+
+// --- small operations the decoder itself needs
+
+namespace {
+
+void exec_not_predicate(Warp& warp, const Op& op, uint32_t lanes) {
+    uint32_t& result = warp.predicate(op.dst);
+    result = (result & ~lanes) | (~warp.predicate(op.a) & lanes);
+}
+
+void exec_read_special(Warp& warp, const Op& op, uint32_t lanes) {
+    auto& state = static_cast<WarpState&>(warp);
+    auto special = static_cast<Special>(op.small[0]);
+    uint64_t value = special == Special::clock      ? state.clock_at(op) & 0xffffffffu
+                     : special == Special::clock64  ? state.clock_at(op)
+                     : special == Special::clock_hi ? state.clock_at(op) >> 32
+                                                    : special_value(special, state, 0, 0);
+    for (; lanes; lanes &= lanes - 1) {
+        int lane = std::countr_zero(lanes);
+        if (op.small[1] == 8)
+            warp.row<uint64_t>(op.dst)[lane] = value;
+        else
+            warp.row<uint32_t>(op.dst)[lane] = static_cast<uint32_t>(value);
+    }
+}
+
+void exec_add64(Warp& warp, const Op& op, uint32_t lanes) {
+    for (; lanes; lanes &= lanes - 1) {
+        int lane = std::countr_zero(lanes);
+        warp.row<uint64_t>(op.dst)[lane] = warp.row<uint64_t>(op.a)[lane] + op.imm;
+    }
+}
+
+void exec_add32(Warp& warp, const Op& op, uint32_t lanes) {
+    for (; lanes; lanes &= lanes - 1) {
+        int lane = std::countr_zero(lanes);
+        warp.row<uint32_t>(op.dst)[lane] = warp.row<uint32_t>(op.a)[lane] + static_cast<uint32_t>(op.imm);
+    }
+}
+
+void exec_trap(Warp& warp, const Op& op, uint32_t lanes) {
+    warp.fault(FaultKind::trap, op, std::countr_zero(lanes), "the kernel executed a trap");
+}
+
+void exec_nothing(Warp&, const Op&, uint32_t) {}
+
+int row_bytes(Type type) { return type == Type::pred ? 0 : std::max(2, ptx::bytes_of(type)); }
+
+uint64_t double_bits(double value) { return std::bit_cast<uint64_t>(value); }
+uint64_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
+
+}  // namespace
+
+// --- one function
+
+class FunctionBuilder {
+  public:
+    FunctionBuilder(const Layout& layout, const ptx::Module& module, const ptx::Function& source, Program& program,
+                    Function& function)
+        : layout(layout), module(module), source(source), program(program), function(function) {
+        rows_.resize(source.registers.size());
+    }
+    void build();
+
+    Row allocate(int element_bytes) {
+        uint32_t align = element_bytes ? 64 : 4;
+        uint32_t bytes = element_bytes ? static_cast<uint32_t>(element_bytes) * warp_size : 4;
+        size_ = (size_ + align - 1) / align * align;
+        Row row{size_, static_cast<uint8_t>(element_bytes)};
+        size_ += bytes;
+        return row;
+    }
+    Slot allocate_slot(uint64_t bytes) {
+        size_ = (size_ + 63) / 64 * 64;
+        Slot slot{size_, static_cast<uint32_t>(bytes)};
+        size_ += static_cast<uint32_t>(bytes) * warp_size;
+        return slot;
+    }
+    Row register_row(int32_t index) {
+        auto& row = rows_.at(static_cast<size_t>(index));
+        if (row.offset == 0) row = allocate(row_bytes(source.registers[static_cast<size_t>(index)].type));
+        return row;
+    }
+    Row constant(uint64_t bits, int element_bytes) {
+        if (element_bytes < 8 && element_bytes > 0) bits &= (uint64_t(1) << (element_bytes * 8)) - 1;
+        auto [found, fresh] = constants_.try_emplace({bits, element_bytes});
+        if (fresh) found->second = allocate(element_bytes);
+        return found->second;
+    }
+    Row special(Special which, int element_bytes) {
+        auto [found, fresh] = specials_.try_emplace({which, element_bytes});
+        if (fresh) {
+            found->second = allocate(element_bytes);
+            function.specials.emplace_back(which, found->second);
+        }
+        return found->second;
+    }
+    Row carry_flag() {
+        if (carry_.offset == 0) carry_ = allocate(0);
+        return carry_;
+    }
+
+    const Layout& layout;
+    const ptx::Module& module;
+    const ptx::Function& source;
+    Program& program;
+    Function& function;
+    std::unordered_map<std::string, Slot> slots;               // .param variables of calls, params and returns of a device function
+    std::unordered_map<std::string, uint32_t> local_offsets;   // .local variables
+    std::vector<std::pair<size_t, std::string>> jumps;         // op -> label, patched at the end
+    std::vector<Row> scratch_pool[17];                         // by element size; reused by every instruction
+
+  private:
+    void declare();
+    void write_image();
+    std::vector<Row> rows_;
+    std::map<std::pair<uint64_t, int>, Row> constants_;
+    std::map<std::pair<Special, int>, Row> specials_;
+    Row carry_;
+    uint32_t size_ = 64;                                       // offset 0 is no row
+};
+
+class InstructionDecoder final : public Decoder {
+  public:
+    InstructionDecoder(const ptx::Instruction& instruction, FunctionBuilder& builder) : Decoder(instruction), b(builder) {
+        const ptx::Location& at = instruction.location;
+        SourceLine line{at.file, at.line, instruction.ptx_line, instruction.text()};
+        line_ = static_cast<uint32_t>(b.program.locations.size());
+        b.program.locations.push_back(std::move(line));
+    }
+    void decode();
+
+    Row source(size_t i, Type type, bool any_width = false) override { return source(at(i), type, any_width); }
+    Row source(const Operand& operand, Type type, bool any_width = false) override;
+    Row destination(size_t i, Type type, bool any_width = false) override { return destination(at(i), type, any_width); }
+    Row destination(const Operand& operand, Type type, bool any_width = false) override;
+    Row predicate_source(size_t i) override { return predicate_source(at(i)); }
+    Row predicate_source(const Operand& operand);
+    Row constant(uint64_t bits, int element_bytes) override { return b.constant(bits, element_bytes); }
+    Row scratch(int element_bytes) override;
+    Row carry_flag() override { return b.carry_flag(); }
+    Address address(size_t i, std::string_view space) override;
+    Op& emit(Exec exec) override;
+    const void* keep(std::shared_ptr<const void> data) override {
+        b.program.kept.push_back(std::move(data));
+        return b.program.kept.back().get();
+    }
+    int sm() const override { return target_number(b.program); }
+    [[noreturn]] void unsupported(const std::string& why = "") override { fail("", why); }
+
+  private:
+    [[noreturn]] void fail(const std::string& what, const std::string& why = "");
+    const Operand& at(size_t i) {
+        if (i >= in.operands.size()) fail("has too few operands");
+        return in.operands[i];
+    }
+    Row checked(const Operand& operand, Type type, bool any_width);
+    Row symbol(const Operand& operand, int element_bytes);
+    bool decode_flow();
+    void decode_call();
+    Slot argument(const Operand& operand, uint32_t bytes);
+
+    FunctionBuilder& b;
+    uint32_t line_ = 0;
+    size_t scratch_used_[17] = {};
+};
+
+void InstructionDecoder::fail(const std::string& what, const std::string& why) {
+    std::string text = place_text(b.program, in.location) + "instruction '" + in.text() + "' " +
+                       (what.empty() ? "is not supported by softcuda yet" : what);
+    if (!why.empty()) text += ": " + why;
+    throw LoadError(text + " (PTX line " + std::to_string(in.ptx_line) + ")");
+}
+
+Row InstructionDecoder::scratch(int element_bytes) {
+    auto& pool = b.scratch_pool[element_bytes];
+    size_t& used = scratch_used_[element_bytes];
+    if (used == pool.size()) pool.push_back(b.allocate(element_bytes));
+    return pool[used++];
+}
+
+Op& InstructionDecoder::emit(Exec exec) {
+    Op op;
+    op.exec = exec;
+    op.line = line_;
+    if (in.predicate != ptx::no_register) {
+        op.predicate = b.register_row(in.predicate).offset;
+        op.predicate_negated = in.predicate_negated;
+    }
+    b.function.code.push_back(op);
+    return b.function.code.back();
+}
+
+Row InstructionDecoder::checked(const Operand& operand, Type type, bool any_width) {
+    Row row = b.register_row(operand.reg);
+    int wanted = row_bytes(type);
+    bool fits = any_width && wanted > 0 ? row.element_bytes >= wanted : row.element_bytes == wanted;
+    if (!fits)
+        fail("has register " + b.source.registers[static_cast<size_t>(operand.reg)].name + " of " +
+             std::to_string(row.element_bytes * 8) + " bits where " + std::to_string(wanted * 8) + " are due");
+    return row;
+}
+
+Row InstructionDecoder::predicate_source(const Operand& operand) {
+    if (operand.kind == OperandKind::integer) {
+        uint32_t bits = operand.bits ? all_lanes : 0;
+        return b.constant(operand.negated ? ~bits : bits, 0);
+    }
+    if (operand.kind != OperandKind::reg) fail("needs a predicate register");
+    Row row = checked(operand, Type::pred, false);
+    if (!operand.negated) return row;
+    Row inverted = scratch(0);
+    Op& op = emit(exec_not_predicate);
+    op.dst = inverted.offset;
+    op.a = row.offset;
+    return inverted;
+}
+
+Row InstructionDecoder::source(const Operand& operand, Type type, bool any_width) {
+    if (type == Type::pred) return predicate_source(operand);
+    const int bytes = row_bytes(type);
+    switch (operand.kind) {
+        case OperandKind::reg: return checked(operand, type, any_width);
+        case OperandKind::integer: {
+            uint64_t bits = operand.bits;
+            if (type == Type::f32) bits = float_bits(static_cast<float>(static_cast<int64_t>(bits)));
+            if (type == Type::f64) bits = double_bits(static_cast<double>(static_cast<int64_t>(bits)));
+            // A 16-bit row of an 8-bit type holds the value as the type reads it.
+            if (type == Type::u8 || type == Type::b8) bits &= 0xff;
+            if (type == Type::s8) bits = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(bits)));
+            return b.constant(bits, bytes);
+        }
+        case OperandKind::float32: {
+            uint64_t bits = operand.bits & 0xffffffffu;
+            if (type == Type::f64) bits = double_bits(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+            else if (bytes < 4) fail("has a 32-bit float where " + std::to_string(bytes * 8) + " bits are due");
+            return b.constant(bits, bytes);
+        }
+        case OperandKind::float64: {
+            uint64_t bits = operand.bits;
+            if (bytes == 4) bits = float_bits(static_cast<float>(std::bit_cast<double>(bits)));
+            else if (bytes < 4) fail("has a 64-bit float where " + std::to_string(bytes * 8) + " bits are due");
+            return b.constant(bits, bytes);
+        }
+        case OperandKind::special: {
+            if (operand.name == "WARP_SZ") return b.constant(warp_size, bytes);
+            Special which;
+            if (!special_from_name(operand.name, which))
+                fail("reads special register " + operand.name + ", which softcuda does not have yet");
+            if (!is_dynamic(which)) return b.special(which, bytes);
+            Row row = scratch(bytes < 4 ? 4 : bytes);
+            Op& op = emit(exec_read_special);
+            op.dst = row.offset;
+            op.small[0] = static_cast<uint8_t>(which);
+            op.small[1] = row.element_bytes;
+            return row;
+        }
+        case OperandKind::symbol: return symbol(operand, bytes);
+        default: fail("has an operand that softcuda does not expect there");
+    }
+}
+
+Row InstructionDecoder::destination(const Operand& operand, Type type, bool any_width) {
+    if (operand.kind == OperandKind::sink || ((operand.kind == OperandKind::reg || operand.kind == OperandKind::reg_pair) && operand.reg < 0))
+        return scratch(row_bytes(type));
+    if (operand.kind != OperandKind::reg && operand.kind != OperandKind::reg_pair) fail("needs a register for its result");
+    return checked(operand, type, any_width);
+}
+
+// A row with the address of a variable or function.
+Row InstructionDecoder::symbol(const Operand& operand, int element_bytes) {
+    const auto offset = static_cast<uint64_t>(operand.offset);
+    auto plus_offset = [&](Row base) {
+        if (offset == 0) return base;
+        Row sum = scratch(element_bytes);
+        Op& op = emit(element_bytes == 8 ? exec_add64 : exec_add32);
+        op.dst = sum.offset;
+        op.a = base.offset;
+        op.imm = offset;
+        return sum;
+    };
+    if (auto found = b.local_offsets.find(operand.name); found != b.local_offsets.end()) {
+        Row base = b.special(Special::local_base, element_bytes);
+        uint64_t total = offset + found->second;
+        if (total == 0) return base;
+        Row sum = scratch(element_bytes);
+        Op& op = emit(element_bytes == 8 ? exec_add64 : exec_add32);
+        op.dst = sum.offset;
+        op.a = base.offset;
+        op.imm = total;
+        return sum;
+    }
+    if (b.source.is_entry)
+        for (size_t i = 0; i < b.source.params.size(); ++i)
+            if (b.source.params[i].name == operand.name) return b.constant(b.function.params[i].offset + offset, element_bytes);
+    if (b.slots.contains(operand.name)) fail("takes the address of parameter " + operand.name + ", which softcuda cannot do yet");
+    switch (Layout::Place place = b.layout.find(b.source.name, operand.name); place.kind) {
+        case Layout::Kind::address: return b.constant(place.value + offset, element_bytes);
+        case Layout::Kind::shared: return b.constant(place.value + offset, element_bytes);
+        case Layout::Kind::dynamic_shared: return plus_offset(b.special(Special::dynamic_shared_base, element_bytes));
+        case Layout::Kind::function: return b.constant(b.program.function_base + 16 * place.value + offset, element_bytes);
+        case Layout::Kind::unknown: break;
+    }
+    fail("names " + operand.name + ", which is defined nowhere");
+}
+
+Address InstructionDecoder::address(size_t i, std::string_view space) {
+    const Operand& operand = at(i);
+    if (operand.kind != OperandKind::address) fail("needs an address");
+    Address result;
+    result.offset = static_cast<uint64_t>(operand.offset);
+    const bool is_param = space.starts_with("param");
+    if (operand.reg >= 0) {
+        result.base = b.register_row(operand.reg);
+        if (result.base.element_bytes != 4 && result.base.element_bytes != 8) fail("has an address of neither 32 nor 64 bits");
+        if (is_param) {
+            if (!b.source.is_entry) fail("", "parameters of a device function through a pointer");
+            result.kind = Address::Kind::kernel_param;
+        }
+        return result;
+    }
+    if (operand.name.empty()) {
+        result.base = b.constant(0, 8);
+        if (is_param) result.kind = Address::Kind::kernel_param;
+        return result;
+    }
+    if (auto slot = b.slots.find(operand.name); slot != b.slots.end()) {
+        result.kind = Address::Kind::slot;
+        result.slot = slot->second;
+        return result;
+    }
+    if (b.source.is_entry)
+        for (size_t k = 0; k < b.source.params.size(); ++k)
+            if (b.source.params[k].name == operand.name) {
+                result.kind = Address::Kind::kernel_param;
+                result.offset += b.function.params[k].offset;
+                return result;
+            }
+    Operand name = operand;
+    name.kind = OperandKind::symbol;
+    name.offset = 0;
+    result.base = symbol(name, 8);
+    return result;
+}
+
+void InstructionDecoder::decode() {
+    if (decode_flow()) return;
+    DecodeFn decode = operation_table().find(in.opcode);
+    if (!decode) unsupported();
+    size_t before = b.function.code.size();
+    decode(*this);
+    if (!all_taken()) unsupported();
+    // An instruction may turn out to be nothing (prefetch); its guard and its line still count as one.
+    if (b.function.code.size() == before) emit(exec_nothing);
+}
+
+bool InstructionDecoder::decode_flow() {
+    const std::string& opcode = in.opcode;
+    if (opcode == "bra") {
+        take("uni");
+        if (!all_taken() || count() != 1 || at(0).kind != OperandKind::symbol) unsupported();
+        emit(nullptr).flow = Flow::branch;
+        b.jumps.emplace_back(b.function.code.size() - 1, at(0).name);
+    } else if (opcode == "brx") {
+        take("idx"), take("uni");
+        if (!all_taken() || count() != 2) unsupported();
+        auto found = b.source.branch_targets.find(at(1).name);
+        if (found == b.source.branch_targets.end()) fail("names " + at(1).name + ", which is no .branchtargets");
+        auto targets = std::make_shared<std::vector<uint32_t>>();
+        for (const std::string& label : found->second) {
+            auto place = b.source.labels.find(label);
+            if (place == b.source.labels.end()) fail("names label " + label + ", which is nowhere");
+            targets->push_back(place->second);     // PTX instruction for now; build() makes it an op
+        }
+        uint32_t index = source(0, Type::u32).offset;
+        Op& op = emit(nullptr);
+        op.flow = Flow::branch_table;
+        op.a = index;
+        op.extra = keep(targets);
+    } else if (opcode == "ret" || opcode == "exit") {
+        take("uni");
+        if (!all_taken()) unsupported();
+        emit(nullptr).flow = opcode == "ret" ? Flow::ret : Flow::exit;
+    } else if (opcode == "trap") {
+        if (!all_taken()) unsupported();
+        emit(exec_trap);
+    } else if (opcode == "brkpt" || opcode == "pmevent") {
+        take("mask");
+        if (!all_taken()) unsupported();
+        emit(exec_nothing);
+    } else if (opcode == "call") {
+        decode_call();
+    } else {
+        return false;
+    }
+    return true;
+}
+
+Slot InstructionDecoder::argument(const Operand& operand, uint32_t bytes) {
+    if (operand.kind == OperandKind::symbol) {
+        auto slot = b.slots.find(operand.name);
+        if (slot == b.slots.end()) fail("passes " + operand.name + ", which is no .param variable");
+        return slot->second;
+    }
+    if (operand.kind == OperandKind::sink) return {scratch(bytes > 8 ? 16 : bytes > 4 ? 8 : 4).offset, bytes};
+    if (operand.kind == OperandKind::reg) {
+        Row row = b.register_row(operand.reg);
+        if (row.element_bytes == 0) fail("passes a predicate");
+        return {row.offset, row.element_bytes};
+    }
+    Row row = source(operand, bytes == 8 ? Type::b64 : bytes == 2 ? Type::b16 : Type::b32);
+    return {row.offset, row.element_bytes};
+}
+
+void InstructionDecoder::decode_call() {
+    take("uni");
+    if (!all_taken()) unsupported();
+    size_t next = 0;
+    const Operand* returns = nullptr;
+    const Operand* params = nullptr;
+    if (at(0).kind == OperandKind::list) returns = &at(next++);
+    const Operand& callee = at(next++);
+    if (next < count() && at(next).kind == OperandKind::list) params = &at(next++);
+    const Operand* shape = next < count() ? &at(next) : nullptr;
+
+    auto site = std::make_shared<CallSite>();
+    const std::vector<ptx::Variable>*expected_params = nullptr, *expected_returns = nullptr;
+    const ptx::Function* target = nullptr;
+    if (callee.kind == OperandKind::symbol) {
+        site->callee = callee.name;
+        if (auto alias = b.module.aliases.find(site->callee); alias != b.module.aliases.end()) site->callee = alias->second;
+        target = b.layout.function(site->callee);
+        if (!target) fail("calls " + site->callee + ", which is defined nowhere");
+        expected_params = &target->params;
+        expected_returns = &target->returns;
+    } else if (shape) {
+        if (auto found = b.source.prototypes.find(shape->name); found != b.source.prototypes.end()) {
+            expected_params = &found->second.params;
+            expected_returns = &found->second.returns;
+        }
+    }
+    auto gather = [&](const Operand* list, const std::vector<ptx::Variable>* expected, std::vector<Slot>& slots) {
+        size_t given = list ? list->elements.size() : 0;
+        if (expected && expected->size() != given)
+            fail("passes " + std::to_string(given) + " values where " + std::to_string(expected->size()) + " are due");
+        for (size_t i = 0; i < given; ++i) {
+            uint32_t bytes = expected ? static_cast<uint32_t>((*expected)[i].bytes) : 4;
+            slots.push_back(argument(list->elements[i], bytes));
+        }
+    };
+    gather(params, expected_params, site->params);
+    gather(returns, expected_returns, site->returns);
+    if (target && !target->has_body) {
+        Exec exec = builtin(site->callee);
+        if (!exec) fail("calls " + site->callee + ", which is neither defined in the module nor known to softcuda");
+        emit(exec).extra = keep(site);
+        return;
+    }
+    if (target) {
+        uint32_t index = b.program.function_index.at(site->callee);
+        Op& op = emit(nullptr);
+        op.flow = Flow::call;
+        op.target = index;
+        op.extra = keep(site);
+        return;
+    }
+    uint32_t address = source(callee, Type::u64).offset;
+    Op& op = emit(nullptr);
+    op.flow = Flow::call_indirect;
+    op.a = address;
+    op.extra = keep(site);
+}
+
+// --- FunctionBuilder
+
+void FunctionBuilder::declare() {
+    if (source.is_entry) {
+        // Kernel parameters are laid out like the members of a struct.
+        uint32_t offset = 0;
+        for (const ptx::Variable& param : source.params) {
+            uint32_t align = std::max(1u, param.align);
+            offset = (offset + align - 1) / align * align;
+            function.params.push_back({offset, static_cast<uint32_t>(param.bytes), align});
+            offset += static_cast<uint32_t>(param.bytes);
+        }
+        function.param_bytes = offset;
+    } else {
+        auto add = [&](const std::vector<ptx::Variable>& variables, std::vector<Slot>& out) {
+            for (const ptx::Variable& variable : variables) {
+                Slot slot;
+                if (variable.space == "reg") {
+                    for (size_t i = 0; i < source.registers.size(); ++i)
+                        if (source.registers[i].name == variable.name) {
+                            Row row = register_row(static_cast<int32_t>(i));
+                            slot = {row.offset, row.element_bytes};
+                        }
+                } else {
+                    slot = allocate_slot(variable.bytes);
+                    slots[variable.name] = slot;
+                }
+                out.push_back(slot);
+            }
+        };
+        add(source.params, function.param_slots);
+        add(source.returns, function.return_slots);
+    }
+    for (const ptx::Variable& variable : source.variables) {
+        if (variable.space == "param") slots[variable.name] = allocate_slot(variable.bytes);
+        if (variable.space == "local") {
+            uint32_t align = std::max(1u, variable.align);
+            uint32_t offset = (function.local_bytes + align - 1) / align * align;
+            local_offsets[variable.name] = offset;
+            function.local_bytes = offset + static_cast<uint32_t>(variable.bytes);
+        }
+    }
+}
+
+void FunctionBuilder::write_image() {
+    function.frame_bytes = (size_ + 63) / 64 * 64;
+    function.image.assign(function.frame_bytes, std::byte{0});
+    for (const auto& [key, row] : constants_) {
+        std::byte* at = function.image.data() + row.offset;
+        if (row.element_bytes == 0) {
+            auto mask = static_cast<uint32_t>(key.first);
+            std::memcpy(at, &mask, 4);
+            continue;
+        }
+        for (int lane = 0; lane < warp_size; ++lane)
+            std::memcpy(at + lane * row.element_bytes, &key.first, std::min<size_t>(row.element_bytes, 8));
+    }
+}
+
+void FunctionBuilder::build() {
+    declare();
+    std::vector<uint32_t> first_op(source.body.size() + 1);
+    std::vector<std::vector<uint32_t>*> tables;
+    for (size_t i = 0; i < source.body.size(); ++i) {
+        first_op[i] = static_cast<uint32_t>(function.code.size());
+        InstructionDecoder(source.body[i], *this).decode();
+    }
+    first_op[source.body.size()] = static_cast<uint32_t>(function.code.size());
+    Op end;                                  // the end of a body is a return
+    end.flow = Flow::ret;
+    end.line = static_cast<uint32_t>(program.locations.size());
+    program.locations.push_back({source.location.file, source.location.line, 0, "end of " + source.name});
+    function.code.push_back(end);
+    for (auto& [op, label] : jumps) {
+        auto found = source.labels.find(label);
+        if (found == source.labels.end()) throw LoadError("function " + source.name + ": label " + label + " is nowhere");
+        function.code[op].target = first_op[found->second];
+    }
+    for (Op& op : function.code) {
+        if (op.flow != Flow::branch_table) continue;
+        auto& targets = *static_cast<std::vector<uint32_t>*>(const_cast<void*>(op.extra));
+        for (uint32_t& target : targets) target = first_op[target];
+    }
+    write_image();
+}
+
+// --- the program
+
+const Function* Program::find(const std::string& name) const {
+    auto found = function_index.find(name);
+    return found == function_index.end() ? nullptr : functions[found->second].get();
+}
+
+std::string Program::where(const Op& op) const {
+    const SourceLine& line = locations.at(op.line);
+    std::string text;
+    if (line.line && line.file < files.size() && !files[line.file].empty())
+        text = files[line.file] + ":" + std::to_string(line.line);
+    else
+        text = "PTX line " + std::to_string(line.ptx_line);
+    return text + " (" + line.text + ")";
+}
+
+int target_number(const Program& program) {
+    size_t at = program.target.find_first_of("0123456789");
+    return at == std::string::npos ? 0 : std::atoi(program.target.c_str() + at);
+}
+
+uint32_t shared_begin(const Program& program) { return target_number(program) >= 80 ? shared_reserved : 0; }
+
+std::string place_text(const Program& program, const ptx::Location& at) {
+    if (at.line == 0 || at.file >= program.files.size() || program.files[at.file].empty()) return "";
+    return program.files[at.file] + ":" + std::to_string(at.line) + ": ";
+}
+
+void build_function(const Layout& layout, const ptx::Module& module, const ptx::Function& source, Program& program,
+                    Function& function) {
+    FunctionBuilder(layout, module, source, program, function).build();
+}
+
+}  // namespace softcuda

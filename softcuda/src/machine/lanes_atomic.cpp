@@ -1,0 +1,152 @@
+// atom and red: lanes one after another, in lane order.
+#include <cmath>
+
+#include "machine/access.h"
+#include "machine/half.h"
+
+namespace softcuda::SOFTCUDA_LEVEL {
+namespace {
+
+using ptx::Type;
+
+// F: (old, b, c) -> new.  T: the type in memory; S: of the value rows (16-bit types in 16-bit rows, so the same).
+template <class T, class F>
+void exec_atomic(Warp& warp, const Op& op, uint32_t lanes) {
+    Addresses addresses;
+    const bool result = op.small[3] & mark_result;
+    resolve_any(warp, op, lanes, sizeof(T), result ? Access::atomic : Access::reduction, addresses.at);
+    const T* b = warp.row<T>(op.b);
+    const T* c = warp.row<T>(op.c);
+    T* d = warp.row<T>(op.dst);
+    // A block belongs to one worker, so shared memory never needs the host's atomics.
+    const bool plain = warp.worker->alone || static_cast<Region>(op.small[2]) == Region::shared;
+    if (op.small[3] & mark_spins) ++warp.spins;
+    each_active(lanes, [&](int i) {
+        T* at = reinterpret_cast<T*>(addresses.at[i]);
+        T old;
+        if (plain) {
+            std::memcpy(&old, at, sizeof old);
+            T changed = F{}(old, b[i], c[i]);
+            std::memcpy(at, &changed, sizeof changed);
+        } else if constexpr (sizeof(T) <= 8) {
+            old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+            while (!__atomic_compare_exchange_n(at, &old, static_cast<T>(F{}(old, b[i], c[i])), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+            }
+        } else {
+            warp.fault(FaultKind::internal, op, i, "128-bit atomics need one worker (SOFTCUDA_THREADS=1)");
+        }
+        if (result) d[i] = old;
+    });
+}
+
+template <class T, class F>
+constexpr Exec atomic(F) {
+    return exec_atomic<T, F>;
+}
+
+uint32_t as_bits(float x) { return std::bit_cast<uint32_t>(x); }
+float as_float(uint32_t x) { return std::bit_cast<float>(x); }
+double as_double(uint64_t x) { return std::bit_cast<double>(x); }
+
+// f32 atomics in global memory flush subnormals on the hardware's fast path for red.global only; PTX says atom.add.f32 on
+// global memory flushes subnormal inputs and results to sign-preserving zero, on shared memory it does not.
+float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+
+template <class T>
+Exec integer_operation(const std::string_view name) {
+    if (name == "add") return atomic<T>([](T old, T b, T) -> T { return static_cast<T>(old + b); });
+    if (name == "min") return atomic<T>([](T old, T b, T) -> T { return b < old ? b : old; });
+    if (name == "max") return atomic<T>([](T old, T b, T) -> T { return old < b ? b : old; });
+    if (name == "inc") return atomic<T>([](T old, T b, T) -> T { return old >= b ? T(0) : T(old + 1); });
+    if (name == "dec") return atomic<T>([](T old, T b, T) -> T { return old == 0 || old > b ? b : T(old - 1); });
+    return nullptr;
+}
+
+template <class T>
+Exec bit_operation(const std::string_view name) {
+    if (name == "and") return atomic<T>([](T old, T b, T) -> T { return old & b; });
+    if (name == "or") return atomic<T>([](T old, T b, T) -> T { return old | b; });
+    if (name == "xor") return atomic<T>([](T old, T b, T) -> T { return old ^ b; });
+    if (name == "exch") return atomic<T>([](T, T b, T) -> T { return b; });
+    if (name == "cas") return atomic<T>([](T old, T b, T c) -> T { return old == b ? c : old; });
+    return nullptr;
+}
+
+uint16_t add_f16(uint16_t a, uint16_t b) { return to_f16(from_f16(a) + from_f16(b)); }
+uint16_t add_bf16(uint16_t a, uint16_t b) { return to_bf16(from_bf16(a) + from_bf16(b)); }
+template <uint16_t (*add)(uint16_t, uint16_t)>
+uint32_t add_pair(uint32_t a, uint32_t b) {
+    return uint32_t(add(uint16_t(a), uint16_t(b))) | uint32_t(add(uint16_t(a >> 16), uint16_t(b >> 16))) << 16;
+}
+
+Exec choose_operation(std::string_view name, Type type, bool shared) {
+    switch (type) {
+        case Type::u32: return integer_operation<uint32_t>(name);
+        case Type::s32: return name == "inc" || name == "dec" ? nullptr : integer_operation<int32_t>(name);
+        case Type::u64: return name == "inc" || name == "dec" ? nullptr : integer_operation<uint64_t>(name);
+        case Type::s64: return name == "inc" || name == "dec" ? nullptr : integer_operation<int64_t>(name);
+        case Type::b16: return name == "cas" ? bit_operation<uint16_t>(name) : nullptr;
+        case Type::b32: return bit_operation<uint32_t>(name);
+        case Type::b64: return bit_operation<uint64_t>(name);
+        case Type::b128:
+            return name == "cas" || name == "exch" ? bit_operation<unsigned __int128>(name) : nullptr;
+        default: break;
+    }
+    if (name != "add") return nullptr;
+    switch (type) {
+        case Type::f32:
+            if (shared) return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return as_bits(as_float(a) + as_float(b)); });
+            return atomic<uint32_t>(
+                [](uint32_t a, uint32_t b, uint32_t) { return as_bits(flushed(flushed(as_float(a)) + flushed(as_float(b)))); });
+        case Type::f64:
+            return atomic<uint64_t>(
+                [](uint64_t a, uint64_t b, uint64_t) { return std::bit_cast<uint64_t>(as_double(a) + as_double(b)); });
+        case Type::f16: return atomic<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_f16(a, b); });
+        case Type::bf16: return atomic<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_bf16(a, b); });
+        case Type::f16x2: return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_f16>(a, b); });
+        case Type::bf16x2: return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_bf16>(a, b); });
+        default: return nullptr;
+    }
+}
+
+void decode_atomic(Decoder& decoder, bool with_result) {
+    decoder.take_one({"relaxed", "acquire", "release", "acq_rel"});
+    decoder.take_one({"cta", "cluster", "gpu", "sys"});
+    Region region = take_region(decoder);
+    if (region != Region::global && region != Region::shared && region != Region::generic)
+        decoder.unsupported("atomics in this state space");
+    constexpr std::string_view names[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"};
+    int which = decoder.take_one({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
+    if (which < 0) decoder.unsupported("no operation");
+    const bool cas = names[which] == "cas";
+    decoder.take("noftz");
+    const bool policy = decoder.take("L2::cache_hint");
+    Type type = decoder.take_type();
+    Exec exec = choose_operation(names[which], type, region == Region::shared);
+    if (!exec) decoder.unsupported("no such operation for this type");
+    const size_t first = with_result ? 1 : 0;      // operand of the address
+    if (decoder.count() != first + (cas ? 3 : 2) + (policy ? 1 : 0)) decoder.unsupported("number of operands");
+
+    Address address = decoder.address(first, space_name(region));
+    // Halves are handed over in .b16 and .b32 registers.
+    Type value = type == Type::f16 || type == Type::bf16 ? Type::b16 : type == Type::f16x2 || type == Type::bf16x2 ? Type::b32 : type;
+    Row b = decoder.source(first + 1, value);
+    Row c = cas ? decoder.source(first + 2, value) : b;
+    bool used = with_result && decoder.operand(0).kind != ptx::OperandKind::sink;
+    Row d = used ? decoder.destination(0, value) : decoder.scratch(b.element_bytes);
+    Op& op = decoder.emit(exec);
+    set_address(op, address, region);
+    op.b = b.offset;
+    op.c = c.offset;
+    op.dst = d.offset;
+    op.small[3] = used ? mark_result | mark_spins : 0;
+}
+
+}  // namespace
+
+void register_atomic(OperationTable& table) {
+    table.add("atom", [](Decoder& decoder) { decode_atomic(decoder, true); });
+    table.add("red", [](Decoder& decoder) { decode_atomic(decoder, false); });
+}
+
+}  // namespace softcuda::SOFTCUDA_LEVEL

@@ -1,0 +1,355 @@
+// Loads, stores, address conversions, fences and prefetches.
+#include <atomic>
+
+#include "machine/access.h"
+
+namespace softcuda::SOFTCUDA_LEVEL {
+namespace {
+
+using ptx::Type;
+using Rows = std::vector<uint32_t>;
+
+// Whether the lanes' addresses follow each other, as in a[i].
+inline bool consecutive(const uint64_t* at, uint64_t bytes) {
+    uint64_t differs = 0;
+    for (uint64_t i = 0; i < warp_size; ++i) differs |= at[i] ^ (at[0] + i * bytes);
+    return differs == 0;
+}
+
+// T: type in memory; R: of the register row, of T's signedness.
+template <class T, class R>
+inline void load_row(R* row, uint32_t lanes, const uint64_t* at, uint64_t offset) {
+    if (lanes == all_lanes) {
+        for (int i = 0; i < warp_size; ++i) row[i] = static_cast<R>(*reinterpret_cast<const T*>(at[i] + offset));
+    } else {
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+            int i = std::countr_zero(rest);
+            row[i] = static_cast<R>(*reinterpret_cast<const T*>(at[i] + offset));
+        }
+    }
+}
+
+template <Region region, class T, class R, bool vector>
+void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
+    Addresses addresses;
+    uint64_t* at = addresses.at;
+    if (op.small[3] & mark_spins) ++warp.spins;
+    if constexpr (vector) {
+        const uint64_t count = op.small[0];
+        if constexpr (region == Region::slot) resolve<region>(warp, op, lanes, sizeof(T), Access::load, at);
+        else resolve<region>(warp, op, lanes, sizeof(T) * count, Access::load, at);
+        const Rows& rows = *static_cast<const Rows*>(op.extra);
+        for (uint64_t e = 0; e < count; ++e) load_row<T, R>(warp.row<R>(rows[e]), lanes, at, e * sizeof(T));
+    } else {
+        resolve<region>(warp, op, lanes, sizeof(T), Access::load, at);
+        R* row = warp.row<R>(op.dst);
+        if constexpr (region == Region::kernel_param) {
+            if (lanes == all_lanes && op.small[1] == 0) {
+                const R value = static_cast<R>(*reinterpret_cast<const T*>(at[0]));
+                for (int i = 0; i < warp_size; ++i) row[i] = value;
+                return;
+            }
+        }
+        if constexpr (sizeof(T) == sizeof(R)) {
+            if (lanes == all_lanes && consecutive(at, sizeof(T))) {
+                std::memcpy(row, reinterpret_cast<const void*>(at[0]), sizeof(T) * warp_size);
+                return;
+            }
+        }
+        load_row<T, R>(row, lanes, at, 0);
+    }
+}
+
+template <class T, class R>
+inline void store_row(const R* row, uint32_t lanes, const uint64_t* at, uint64_t offset) {
+    each_active(lanes, [&](int i) { *reinterpret_cast<T*>(at[i] + offset) = static_cast<T>(row[i]); });
+}
+
+template <Region region, class T, class R, bool vector>
+void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
+    Addresses addresses;
+    uint64_t* at = addresses.at;
+    if constexpr (vector) {
+        const uint64_t count = op.small[0];
+        if constexpr (region == Region::slot) resolve<region>(warp, op, lanes, sizeof(T), Access::store, at);
+        else resolve<region>(warp, op, lanes, sizeof(T) * count, Access::store, at);
+        const Rows& rows = *static_cast<const Rows*>(op.extra);
+        // Lane after lane: where lanes overlap, the last one's whole vector stays.
+        each_active(lanes, [&](int i) {
+            for (uint64_t e = 0; e < count; ++e)
+                reinterpret_cast<T*>(at[i])[e] = static_cast<T>(warp.row<R>(rows[e])[i]);
+        });
+    } else {
+        resolve<region>(warp, op, lanes, sizeof(T), Access::store, at);
+        const R* row = warp.row<R>(op.dst);
+        if constexpr (sizeof(T) == sizeof(R)) {
+            if (lanes == all_lanes && consecutive(at, sizeof(T))) {
+                std::memcpy(reinterpret_cast<void*>(at[0]), row, sizeof(T) * warp_size);
+                return;
+            }
+        }
+        store_row<T, R>(row, lanes, at, 0);
+    }
+}
+
+// --- choosing among them
+
+template <Region region, class T, class R>
+Exec pick_vector(bool load, bool vector) {
+    if (load) return vector ? exec_load<region, T, R, true> : exec_load<region, T, R, false>;
+    return vector ? exec_store<region, T, R, true> : exec_store<region, T, R, false>;
+}
+
+template <Region region, class T, class R2, class R4, class R8>
+Exec pick_row(int row_bytes, bool load, bool vector) {
+    if constexpr (sizeof(T) <= 2)
+        if (row_bytes == 2) return pick_vector<region, T, R2>(load, vector);
+    if constexpr (sizeof(T) <= 4)
+        if (row_bytes == 4) return pick_vector<region, T, R4>(load, vector);
+    if constexpr (sizeof(T) <= 8)
+        if (row_bytes == 8) return pick_vector<region, T, R8>(load, vector);
+    return nullptr;
+}
+
+template <Region region>
+Exec pick_type(Type type, int row_bytes, bool load, bool vector) {
+    const bool is_signed = load && (type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64);
+    switch (ptx::bytes_of(type)) {
+        case 1:
+            return is_signed ? pick_row<region, int8_t, int16_t, int32_t, int64_t>(row_bytes, load, vector)
+                             : pick_row<region, uint8_t, uint16_t, uint32_t, uint64_t>(row_bytes, load, vector);
+        case 2:
+            return is_signed ? pick_row<region, int16_t, int16_t, int32_t, int64_t>(row_bytes, load, vector)
+                             : pick_row<region, uint16_t, uint16_t, uint32_t, uint64_t>(row_bytes, load, vector);
+        case 4:
+            return is_signed ? pick_row<region, int32_t, int16_t, int32_t, int64_t>(row_bytes, load, vector)
+                             : pick_row<region, uint32_t, uint16_t, uint32_t, uint64_t>(row_bytes, load, vector);
+        case 8: return pick_row<region, uint64_t, uint16_t, uint32_t, uint64_t>(row_bytes, load, vector);
+        case 16:
+            if (row_bytes == 16) return pick_vector<region, unsigned __int128, unsigned __int128>(load, vector);
+    }
+    return nullptr;
+}
+
+Exec pick(Region region, Type type, int row_bytes, bool load, bool vector) {
+    switch (region) {
+        case Region::global: return pick_type<Region::global>(type, row_bytes, load, vector);
+        case Region::shared: return pick_type<Region::shared>(type, row_bytes, load, vector);
+        case Region::local: return pick_type<Region::local>(type, row_bytes, load, vector);
+        case Region::constant: return pick_type<Region::constant>(type, row_bytes, load, vector);
+        case Region::kernel_param: return pick_type<Region::kernel_param>(type, row_bytes, load, vector);
+        case Region::slot: return pick_type<Region::slot>(type, row_bytes, load, vector);
+        case Region::generic: return pick_type<Region::generic>(type, row_bytes, load, vector);
+    }
+    return nullptr;
+}
+
+void decode_access(Decoder& decoder, bool load) {
+    const size_t address_at = load ? 1 : 0, value_at = load ? 0 : 1;
+    bool spins = false;
+    if (load) {
+        int order = decoder.take_one({"weak", "volatile", "relaxed", "acquire", "mmio"});
+        spins = order >= 1;
+    } else {
+        decoder.take_one({"weak", "volatile", "relaxed", "release", "mmio"});
+    }
+    if (load && decoder.take("mmio")) spins = true;
+    if (!load) decoder.take("mmio");
+    decoder.take_one({"cta", "cluster", "gpu", "sys"});
+    Region region = take_region(decoder);
+    if (load) {
+        int cache = decoder.take_one({"ca", "cg", "cs", "lu", "cv"});
+        spins = spins || cache == 4;
+        decoder.take("nc");
+    } else {
+        decoder.take_one({"wb", "cg", "cs", "wt"});
+        if (region == Region::constant) decoder.unsupported("constants cannot be written");
+    }
+    decoder.take("unified");
+    const bool policy = take_hints(decoder);
+    const int vector_kind = decoder.take_one({"v2", "v4", "v8"});
+    const size_t elements = vector_kind < 0 ? 1 : size_t(2) << vector_kind;
+    Type type = decoder.take_type();
+    if (type == Type::none || type == Type::pred) decoder.unsupported("no type");
+    if (decoder.count() != size_t(policy ? 3 : 2)) decoder.unsupported("number of operands");
+
+    Address address = decoder.address(address_at, space_name(region));
+    const ptx::Operand& value = decoder.operand(value_at);
+    auto row_of = [&](const ptx::Operand& operand) {
+        // Where an immediate is stored, it is one of the type; a register may be wider.
+        return load ? decoder.destination(operand, type, true) : decoder.source(operand, type, true);
+    };
+    Rows rows;
+    int row_bytes = 0;
+    if (vector_kind >= 0) {
+        if (value.kind != ptx::OperandKind::vector || value.elements.size() != elements)
+            decoder.unsupported("a vector of another length");
+        for (const ptx::Operand& element : value.elements) {
+            Row row = row_of(element);
+            // `_` takes a scratch row of the type's own width: the others decide.
+            if (row_bytes && row.element_bytes != row_bytes) decoder.unsupported("registers of several widths");
+            row_bytes = row.element_bytes;
+            rows.push_back(row.offset);
+        }
+    } else {
+        Row row = row_of(value.kind == ptx::OperandKind::vector && value.elements.size() == 1 ? value.elements[0] : value);
+        row_bytes = row.element_bytes;
+        rows.push_back(row.offset);
+    }
+    Op& op = decoder.emit(nullptr);
+    set_address(op, address, region);
+    op.exec = pick(static_cast<Region>(op.small[2]), type, row_bytes, load, vector_kind >= 0);
+    if (!op.exec) decoder.unsupported("this combination of type and register width");
+    op.small[0] = static_cast<uint8_t>(elements);
+    op.small[3] = spins && region != Region::local ? mark_spins : 0;
+    op.dst = rows[0];
+    if (vector_kind >= 0) op.extra = decoder.keep(std::make_shared<Rows>(rows));
+}
+
+// --- addresses
+
+void exec_add_constant(Warp& warp, const Op& op, uint32_t lanes) {
+    const uint64_t* a = warp.row<uint64_t>(op.a);
+    const uint64_t imm = op.imm;
+    each_lane(warp.row<uint64_t>(op.dst), lanes, [=](int i) { return a[i] + imm; });
+}
+
+void exec_shared_offset(Warp& warp, const Op& op, uint32_t lanes) {
+    const uint64_t* a = warp.row<uint64_t>(op.a);
+    each_lane(warp.row<uint64_t>(op.dst), lanes, [=](int i) { return (a[i] - shared_window) & 0xffffffffull; });
+}
+
+void exec_add_params(Warp& warp, const Op& op, uint32_t lanes) {
+    const uint64_t* a = warp.row<uint64_t>(op.a);
+    const uint64_t base = reinterpret_cast<uint64_t>(warp.block->launch->params) * op.imm;    // imm: 1 or -1
+    each_lane(warp.row<uint64_t>(op.dst), lanes, [=](int i) { return a[i] + base; });
+}
+
+void decode_cvta(Decoder& decoder) {
+    const bool to = decoder.take("to");
+    Region region = take_region(decoder);
+    if (region == Region::generic) decoder.unsupported("no state space");
+    if (decoder.take_type() != Type::u64) decoder.unsupported("addresses of 32 bits");
+    Row a = decoder.source(1, Type::u64);
+    Row d = decoder.destination(0, Type::u64);
+    Op& op = decoder.emit(exec_add_constant);
+    op.dst = d.offset;
+    op.a = a.offset;
+    op.imm = 0;
+    if (region == Region::shared) op.imm = shared_window;
+    if (region == Region::local) op.imm = local_window;
+    if (region == Region::shared && to) op.exec = exec_shared_offset;
+    else if (to) op.imm = ~op.imm + 1;
+    if (region == Region::kernel_param) {
+        op.exec = exec_add_params;
+        op.imm = to ? ~0ull : 1;
+    }
+}
+
+template <Region region>
+void exec_is_space(Warp& warp, const Op& op, uint32_t lanes) {
+    const uint64_t* a = warp.row<uint64_t>(op.a);
+    const uint64_t params = reinterpret_cast<uint64_t>(warp.block->launch->params);
+    const uint64_t param_bytes = warp.block->launch->param_bytes;
+    const Memory::View& view = *warp.block->launch->view;
+    each_predicate(&warp.predicate(op.dst), lanes, [&](int i) {
+        uint64_t address = a[i];
+        bool shared = address >= shared_window && address < shared_window_end;
+        bool local = address >= local_window && address < local_window_end;
+        bool param = address >= params && address < params + param_bytes;
+        if constexpr (region == Region::shared) return shared;
+        if constexpr (region == Region::local) return local;
+        if constexpr (region == Region::kernel_param) return param;
+        bool constant = false;
+        if (const Allocation* allocation = Memory::find(view, address)) constant = allocation->kind == MemoryKind::constant;
+        if constexpr (region == Region::constant) return constant;
+        return !shared && !local && !param && !constant;
+    });
+}
+
+void decode_isspacep(Decoder& decoder) {
+    Region region = take_region(decoder);
+    Exec exec = nullptr;
+    switch (region) {
+        case Region::global: exec = exec_is_space<Region::global>; break;
+        case Region::shared: exec = exec_is_space<Region::shared>; break;
+        case Region::local: exec = exec_is_space<Region::local>; break;
+        case Region::constant: exec = exec_is_space<Region::constant>; break;
+        case Region::kernel_param: exec = exec_is_space<Region::kernel_param>; break;
+        default: decoder.unsupported("this state space");
+    }
+    Row a = decoder.source(1, Type::u64);
+    Row d = decoder.destination(0, Type::pred);
+    Op& op = decoder.emit(exec);
+    op.dst = d.offset;
+    op.a = a.offset;
+}
+
+// --- what has no result
+
+void exec_fence(Warp& warp, const Op&, uint32_t) {
+    if (!warp.worker->alone) std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void decode_fence(Decoder& decoder) {
+    decoder.take_one({"sc", "acq_rel", "acquire", "release"});
+    decoder.take_one({"cta", "cluster", "gpu", "sys"});
+    decoder.take_one({"proxy::alias", "proxy::async", "proxy::async::generic", "proxy::async.global",
+                      "proxy::async.shared::cta", "mbarrier_init"});
+    decoder.take_one({"proxy"});
+    decoder.take_one({"alias", "async"});
+    decoder.take_one({"global", "shared::cta", "shared"});
+    decoder.emit(exec_fence);
+}
+
+void decode_membar(Decoder& decoder) {
+    if (decoder.take_one({"cta", "gl", "gpu", "sys"}) < 0) {
+        decoder.take("proxy");
+        decoder.take_one({"alias", "proxy::alias"});
+    }
+    decoder.emit(exec_fence);
+}
+
+// Nothing is cached, so a prefetch does nothing; discard says that the bytes are not needed, and keeping them is allowed.
+void decode_nothing(Decoder& decoder) {
+    take_region(decoder);
+    decoder.take_one({"L1", "L2", "L2::evict_last", "L2::evict_normal"});
+    decoder.take_one({"tensormap"});
+    decoder.take("L2::evict_normal");
+}
+
+void decode_createpolicy(Decoder& decoder) {
+    decoder.take_one({"fractional", "range", "cvt"});
+    decoder.take("L2");
+    take_region(decoder);
+    decoder.take_one({"L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"});
+    decoder.take_one({"L2::evict_first", "L2::evict_unchanged"});
+    decoder.take_type();
+    Row d = decoder.destination(0, Type::b64);
+    Row zero = decoder.constant(0, 8);
+    Op& op = decoder.emit(exec_add_constant);
+    op.dst = d.offset;
+    op.a = zero.offset;
+}
+
+}  // namespace
+
+void register_memory(OperationTable& table) {
+    table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
+    table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
+    table.add("st", [](Decoder& decoder) { decode_access(decoder, false); });
+    table.add("cvta", decode_cvta);
+    table.add("isspacep", decode_isspacep);
+    table.add("fence", decode_fence);
+    table.add("membar", decode_membar);
+    table.add("prefetch", decode_nothing);
+    table.add("prefetchu", decode_nothing);
+    table.add("discard", [](Decoder& decoder) {
+        decoder.take("L2");
+        take_region(decoder);
+    });
+    table.add("applypriority", decode_nothing);
+    table.add("createpolicy", decode_createpolicy);
+}
+
+}  // namespace softcuda::SOFTCUDA_LEVEL

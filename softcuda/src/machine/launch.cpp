@@ -1,0 +1,390 @@
+// A grid on worker threads.
+#include "machine/launch.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "machine/block.h"
+#include "machine/printer.h"
+#include "machine/specials.h"
+
+namespace softcuda {
+
+std::string fault_head(FaultKind kind, const Launch& launch);
+std::string block_name(const Block& block);
+
+namespace {
+
+// How much a warp does before the next one of its block runs, and a block before the next resident one does.  Long
+// enough that switching costs nothing; a spinning operation counts for 16384 (schedule.cpp).
+constexpr int64_t warp_slice = 200'000;
+constexpr int64_t block_turn = 4'000'000;
+// Blocks that neither spin nor end for this long are joined by others, in case they spin in a way that does not show.
+constexpr int64_t block_patience = 400'000'000;
+
+uint64_t from_environment(const char* name, uint64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text && *text ? std::strtoull(text, nullptr, 0) : otherwise;
+}
+
+std::byte* map_pages(size_t bytes) {
+    void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<std::byte*>(pages);
+}
+
+}  // namespace
+
+// --- what a launch's workers share
+
+void Launch::report(Fault fault) {
+    std::lock_guard lock(mutex_);
+    if (cancelled && fault.block >= fault_.block) return;
+    fault_block = std::min(fault_block.load(), fault.block);
+    cancelled = true;
+    fault_ = std::move(fault);
+}
+
+Fault Launch::take_fault() {
+    std::lock_guard lock(mutex_);
+    return std::move(fault_);
+}
+
+uint64_t Launch::permuted(uint64_t turn) const {
+    if (machine->shuffle_seed == 0 || cluster_count < 3) return turn;
+    // turn -> (a * turn + b) mod n with a coprime to n visits every block once.
+    std::mt19937_64 random(machine->shuffle_seed);
+    uint64_t n = cluster_count, a = random() % n, b = random() % n;
+    while (std::gcd(a, n) != 1) a = (a + 1) % n;
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * turn + b) % n);
+}
+
+// --- one worker
+
+Worker::Worker(Launch& launch_of, int index_of)
+    : launch(launch_of), index(index_of), random_(launch_of.machine->shuffle_seed + static_cast<uint64_t>(index_of)) {
+    free_frames_.resize(launch.program->functions.size(), nullptr);
+}
+
+Worker::~Worker() {
+    for (auto& block : blocks_) {
+        if (block->shared) std::free(block->shared);
+        if (block->local) munmap(block->local, size_t(block->local_stride) * block->warps.size() * warp_size);
+    }
+    for (Frame* frame : all_frames_) {
+        std::free(frame->rows);
+        delete frame;
+    }
+}
+
+Frame* Worker::take_frame(const Function& function) {
+    Frame*& free = free_frames_[function.index];
+    if (free) {
+        Frame* frame = free;
+        free = frame->next_free;
+        return frame;
+    }
+    auto* frame = new Frame;
+    all_frames_.push_back(frame);
+    frame->function = &function;
+    size_t bytes = (std::max<size_t>(function.frame_bytes, 64) + 63) / 64 * 64;
+    frame->rows = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
+    if (!frame->rows) throw std::bad_alloc();
+    return frame;
+}
+
+void Worker::give_frame(Frame* frame) {
+    Frame*& free = free_frames_[frame->function->index];
+    frame->next_free = free;
+    free = frame;
+}
+
+Block* Worker::make_block() {
+    if (!idle_blocks_.empty()) {
+        Block* block = idle_blocks_.back();
+        idle_blocks_.pop_back();
+        return block;
+    }
+    blocks_.push_back(std::make_unique<Block>());
+    Block& block = *blocks_.back();
+    block.launch = &launch;
+    block.worker = this;
+    const uint64_t threads = launch.config->block.count();
+    const size_t warps = (threads + warp_size - 1) / warp_size;
+    block.shared_bytes = launch.shared_bytes;
+    if (block.shared_bytes) {
+        block.shared = static_cast<std::byte*>(std::aligned_alloc(256, (block.shared_bytes + 255) / 256 * 256));
+        if (!block.shared) throw std::bad_alloc();
+    }
+    block.local_stride = launch.local_stride;
+    if (block.local_stride) block.local = map_pages(size_t(block.local_stride) * warps * warp_size);
+    for (size_t i = 0; i < warps; ++i) {
+        block.warps.push_back(std::make_unique<WarpState>());
+        WarpState& warp = *block.warps.back();
+        warp.block = &block;
+        warp.worker = this;
+        warp.observer = launch.observer;
+        warp.index = static_cast<uint32_t>(i);
+        uint64_t left = threads - i * warp_size;
+        warp.present = left >= warp_size ? all_lanes : (1u << left) - 1;
+        block.order.push_back(static_cast<uint32_t>(i));
+    }
+    return &block;
+}
+
+void Worker::start_block(Block& block, uint64_t number) {
+    const Dim3& grid = launch.config->grid;
+    block.number = number;
+    block.index[0] = static_cast<uint32_t>(number % grid.x);
+    block.index[1] = static_cast<uint32_t>(number / grid.x % grid.y);
+    block.index[2] = static_cast<uint32_t>(number / (uint64_t(grid.x) * grid.y));
+    block.smid = static_cast<uint32_t>(number % static_cast<uint64_t>(launch.machine->sm_count));
+    block.live = static_cast<uint32_t>(launch.config->block.count());
+    block.pending_barriers = 0;
+    for (Barrier& barrier : block.barriers) barrier.pending = false;
+    // Shared memory holds nothing of use at the start of a block; let it look wrong.
+    if (block.shared) std::memset(block.shared, 0xCD, block.shared_bytes);
+    if (launch.machine->shuffle_seed) std::shuffle(block.order.begin(), block.order.end(), random_);
+    for (auto& warp : block.warps) warp->start(*launch.kernel);
+    if (launch.observer) launch.observer->block_begin(block.warps[0]->place());
+}
+
+bool Worker::admit() {
+    uint64_t turn = launch.next_cluster.fetch_add(1, std::memory_order_relaxed);
+    if (turn >= launch.cluster_count) return false;
+    uint64_t number = launch.permuted(turn);
+    const Dim3& grid = launch.config->grid;
+    const Dim3& shape = launch.config->cluster;
+    auto cluster = std::make_unique<Cluster>();
+    if (launch.cluster_blocks == 1) {
+        Block* block = make_block();
+        start_block(*block, number);
+        cluster->blocks.push_back(block);
+    } else {
+        uint64_t across = grid.x / shape.x, down = grid.y / shape.y;
+        uint64_t cx = number % across, cy = number / across % down, cz = number / (across * down);
+        uint32_t rank = 0;
+        for (uint32_t z = 0; z < shape.z; ++z)
+            for (uint32_t y = 0; y < shape.y; ++y)
+                for (uint32_t x = 0; x < shape.x; ++x) {
+                    Block* block = make_block();
+                    block->cluster = cluster.get();
+                    block->cluster_rank = rank++;
+                    start_block(*block, ((cz * shape.z + z) * grid.y + cy * shape.y + y) * grid.x + cx * shape.x + x);
+                    cluster->blocks.push_back(block);
+                }
+    }
+    resident_.push_back(std::move(cluster));
+    return true;
+}
+
+// Until its blocks are finished (false) or others should have a turn (true).
+bool Worker::run_turn(Cluster& cluster) {
+    int64_t spent = 0;
+    std::vector<Block*>& blocks = cluster.blocks;
+    while (spent < block_turn) {
+        bool progress = false;
+        bool preempted = false;
+        for (size_t i = 0; i < blocks.size();) {
+            Block& block = *blocks[i];
+            for (uint32_t w : block.order) {
+                WarpState& warp = *block.warps[w];
+                if (!warp.runnable()) continue;
+                int64_t slice = warp_slice;
+                if (launch.machine->shuffle_seed) slice = 1 + static_cast<int64_t>(random_() % 2000);
+                uint64_t spins = warp.spin_total;
+                Stop stop = warp.run(slice);
+                spent += warp.spent;
+                cluster.spins += warp.spin_total - spins;
+                progress = true;
+                preempted = preempted || stop == Stop::preempted;
+            }
+            if (block.live == 0) {
+                if (launch.observer) launch.observer->block_end(block.warps[0]->place());
+                idle_blocks_.push_back(&block);
+                blocks.erase(blocks.begin() + static_cast<ptrdiff_t>(i));
+            } else {
+                ++i;
+            }
+        }
+        if (blocks.empty()) return false;
+        if (!progress) {
+            Block& block = *blocks[0];
+            Fault fault;
+            fault.kind = FaultKind::deadlock;
+            fault.block = block.number;
+            fault.message = fault_head(fault.kind, launch) + ", " + block_name(block) +
+                            ": every warp that has not ended waits" + block.waits();
+            throw FaultError{std::move(fault)};
+        }
+        if (preempted && launch.cancelled.load(std::memory_order_relaxed)) break;
+    }
+    cluster.spent += spent;
+    return true;
+}
+
+void Worker::run() {
+    try {
+        if (launch.config->cooperative)
+            while (resident_.size() < launch.resident_limit && admit()) {
+            }
+        for (size_t next = 0;;) {
+            if (resident_.empty() && !admit()) return;
+            if (next >= resident_.size()) {
+                // Everybody has had a turn.  If some spin, who they wait for may not have started: make room.
+                next = 0;
+                bool spinning = false;
+                for (auto& cluster : resident_)
+                    spinning = spinning || cluster->spins > 64 || cluster->spent > block_patience;
+                size_t wanted = spinning ? resident_.size() * 2 : resident_.size();
+                wanted = std::min<size_t>(wanted, launch.resident_limit);
+                while (resident_.size() < wanted && admit()) {
+                }
+            }
+            Cluster& cluster = *resident_[next];
+            if (launch.cancelled.load(std::memory_order_relaxed) && cluster.blocks[0]->number >= launch.fault_block.load()) return;
+            if (launch.has_deadline && std::chrono::steady_clock::now() > launch.deadline) {
+                Fault fault;
+                fault.kind = FaultKind::timeout;
+                fault.block = 0;
+                fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) + " still ran after " +
+                                std::to_string(launch.machine->time_limit_s) + " s";
+                throw FaultError{std::move(fault)};
+            }
+            if (run_turn(cluster))
+                ++next;
+            else
+                resident_.erase(resident_.begin() + static_cast<ptrdiff_t>(next));
+        }
+    } catch (FaultError& error) {
+        launch.report(std::move(error.fault));
+    } catch (const std::exception& error) {
+        Fault fault;
+        fault.block = 0;
+        fault.message = fault_head(fault.kind, launch) + ": " + error.what();
+        launch.report(std::move(fault));
+    }
+}
+
+// --- the machine
+
+struct Machine::State {
+    MachineConfig config;
+    Memory& memory;
+    Observer* observer = nullptr;
+    Printer printer;
+    DeviceHeap heap;
+    std::mutex mutex;                    // one launch at a time
+    uint64_t launches = 0;
+    uint64_t params = 0, params_capacity = 0;
+    uint64_t grid_workspace = 0;
+
+    State(const MachineConfig& given, Memory& device) : config(given), memory(device), heap(device) {}
+};
+
+Machine::Machine(const MachineConfig& config, Memory& memory) : state_(std::make_unique<State>(config, memory)) {}
+
+Machine::~Machine() {
+    if (state_->params) state_->memory.release(state_->params);
+    if (state_->grid_workspace) state_->memory.release(state_->grid_workspace);
+}
+
+void Machine::set_observer(Observer* observer) { state_->observer = observer; }
+void Machine::set_printer(std::function<void(std::string_view)> printer) { state_->printer.set_sink(std::move(printer)); }
+void Machine::flush_printf() { state_->printer.flush(); }
+const MachineConfig& Machine::config() const { return state_->config; }
+void Machine::set_config(const MachineConfig& config) {
+    std::lock_guard lock(state_->mutex);
+    state_->config = config;
+}
+
+LaunchResult Machine::launch(const Program& program, const Function& kernel, const LaunchConfig& config) {
+    std::lock_guard lock(state_->mutex);
+    MachineConfig machine = state_->config;
+    machine.shuffle_seed = from_environment("SOFTCUDA_SEED", machine.shuffle_seed);
+    if (const char* limit = std::getenv("SOFTCUDA_TIMEOUT"); limit && *limit) machine.time_limit_s = std::atof(limit);
+
+    // Parameters are memory too: cvta.param makes pointers into them.
+    const uint64_t param_bytes = std::max<uint64_t>(kernel.param_bytes, 4);
+    if (param_bytes > state_->params_capacity) {
+        if (state_->params) state_->memory.release(state_->params);
+        state_->params_capacity = std::max<uint64_t>(param_bytes, 4096);
+        state_->params = state_->memory.allocate(state_->params_capacity, MemoryKind::parameter, "kernel parameters");
+    }
+    auto* params = reinterpret_cast<std::byte*>(state_->params);
+    std::memset(params, 0, param_bytes);
+    std::memcpy(params, config.params.data(), std::min<size_t>(config.params.size(), kernel.param_bytes));
+    if (config.cooperative) {
+        if (!state_->grid_workspace)
+            state_->grid_workspace = state_->memory.allocate(256, MemoryKind::module, "grid synchronisation");
+        std::memset(reinterpret_cast<void*>(state_->grid_workspace), 0, 256);
+    }
+    state_->heap.reserve(machine.device_heap_bytes);
+
+    Launch launch;
+    launch.program = &program;
+    launch.kernel = &kernel;
+    launch.config = &config;
+    launch.machine = &machine;
+    launch.memory = &state_->memory;
+    launch.view = state_->memory.view();
+    launch.observer = state_->observer;
+    launch.printer = &state_->printer;
+    launch.heap = &state_->heap;
+    launch.params = params;
+    launch.param_bytes = kernel.param_bytes;
+    launch.grid_workspace = config.cooperative ? state_->grid_workspace : 0;
+    launch.serial = ++state_->launches;
+    launch.shared_begin = shared_begin(program);
+    launch.dynamic_base = (launch.shared_begin + kernel.static_shared + 15) / 16 * 16;
+    launch.shared_bytes = launch.dynamic_base + config.dynamic_shared;
+    launch.local_stride = kernel.recursive ? std::max(machine.stack_limit, kernel.stack_need)
+                                           : (kernel.stack_need + 15) / 16 * 16;
+    launch.cluster_blocks = static_cast<uint32_t>(std::max<uint64_t>(1, config.cluster.count()));
+    launch.cluster_count = config.grid.count() / launch.cluster_blocks;
+    launch.started = std::chrono::steady_clock::now();
+    if (machine.time_limit_s > 0) {
+        launch.has_deadline = true;
+        launch.deadline = launch.started + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                               std::chrono::duration<double>(machine.time_limit_s));
+    }
+    const uint64_t warps_per_block = (config.block.count() + warp_size - 1) / warp_size;
+    uint64_t per_sm = std::clamp<uint64_t>(static_cast<uint64_t>(machine.warps_per_sm) / std::max<uint64_t>(1, warps_per_block), 1, 32);
+    launch.resident_limit = std::max<uint64_t>(1, per_sm * static_cast<uint64_t>(machine.sm_count) / launch.cluster_blocks);
+    if (config.cooperative) launch.resident_limit = launch.cluster_count;
+
+    // Blocks run at once only where that cannot change a result.
+    uint64_t workers = machine.workers > 0 ? static_cast<uint64_t>(machine.workers) : std::thread::hardware_concurrency();
+    if (kernel.ordered || config.cooperative) workers = 1;
+    workers = from_environment("SOFTCUDA_THREADS", workers);
+    workers = std::clamp<uint64_t>(workers, 1, std::min<uint64_t>(launch.cluster_count, 256));
+    if (config.cooperative) workers = 1;   // one worker holds every block
+
+    if (launch.observer) launch.observer->launch_begin(program, kernel, config);
+    {
+        std::vector<std::unique_ptr<Worker>> crew;
+        for (uint64_t i = 0; i < workers; ++i) crew.push_back(std::make_unique<Worker>(launch, static_cast<int>(i)));
+        for (auto& worker : crew) worker->alone = workers == 1;
+        std::vector<std::thread> threads;
+        for (uint64_t i = 1; i < workers; ++i) threads.emplace_back([&, i] { crew[i]->run(); });
+        crew[0]->run();
+        for (std::thread& thread : threads) thread.join();
+    }
+    LaunchResult result;
+    if (launch.cancelled) {
+        Fault fault = launch.take_fault();
+        result.ok = false;
+        result.kind = fault.kind;
+        result.message = fault.message;
+        result.address = fault.address;
+    }
+    if (launch.observer) launch.observer->launch_end(program, kernel, config, result);
+    return result;
+}
+
+}  // namespace softcuda

@@ -1,0 +1,277 @@
+#include "machine/layout.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "machine/builtins.h"
+#include "machine/memory.h"
+
+namespace softcuda {
+
+using ptx::Operand;
+using ptx::OperandKind;
+
+namespace {
+
+bool has(const ptx::Instruction& instruction, std::string_view modifier) {
+    return std::find(instruction.modifiers.begin(), instruction.modifiers.end(), modifier) != instruction.modifiers.end();
+}
+
+bool floats(const ptx::Instruction& instruction) {
+    for (const std::string& modifier : instruction.modifiers)
+        if (modifier.starts_with("f16") || modifier.starts_with("bf16") || modifier == "f32" || modifier == "f64") return true;
+    return false;
+}
+
+// Whether what it does in one block may depend on how far other blocks have come.
+bool depends_on_order(const ptx::Instruction& instruction) {
+    const bool shared = has(instruction, "shared") || has(instruction, "shared::cta");
+    if (shared || has(instruction, "local")) return false;
+    if (instruction.opcode == "atom") return true;
+    if (instruction.opcode == "red") return floats(instruction);
+    if (instruction.opcode == "ld")
+        return has(instruction, "volatile") || has(instruction, "relaxed") || has(instruction, "acquire") ||
+               has(instruction, "mmio") || has(instruction, "cv");
+    return false;
+}
+
+void collect_names(const Operand& operand, std::set<std::string>& names) {
+    if (operand.kind == OperandKind::symbol || operand.kind == OperandKind::address)
+        if (!operand.name.empty()) names.insert(operand.name);
+    for (const Operand& element : operand.elements) collect_names(element, names);
+}
+
+uint32_t rounded(uint64_t value, uint32_t align) { return static_cast<uint32_t>((value + align - 1) / align * align); }
+
+}  // namespace
+
+Layout::Layout(const ptx::Module& module, Program& program) : module_(module), program_(program) {
+    for (const ptx::Function& function : module.functions) {
+        const ptx::Function*& known = functions_[function.name];
+        if (!known || !known->has_body) known = &function;
+    }
+    static std::atomic<uint64_t> programs{0};
+    program.function_base = 0x0300'0000'0000'0000ull + (programs.fetch_add(1) << 24);
+    for (const ptx::Function& source : module.functions) {
+        if (functions_.at(source.name) != &source || program.function_index.contains(source.name)) continue;
+        auto function = std::make_unique<Function>();
+        function->name = source.name;
+        function->is_entry = source.is_entry;
+        function->location = source.location;
+        function->index = static_cast<uint32_t>(program.functions.size());
+        program.function_index[source.name] = function->index;
+        program.functions.push_back(std::move(function));
+    }
+    read_calls();
+}
+
+void Layout::read_calls() {
+    for (const auto& [name, function] : functions_) {
+        std::set<std::string>& calls = calls_[name];
+        std::set<std::string>& names = names_[name];
+        for (const ptx::Instruction& instruction : function->body) {
+            for (const Operand& operand : instruction.operands) collect_names(operand, names);
+            if (depends_on_order(instruction)) ordered_.insert(name);
+            if (instruction.opcode != "call") continue;
+            size_t at = !instruction.operands.empty() && instruction.operands[0].kind == OperandKind::list ? 1 : 0;
+            if (at >= instruction.operands.size()) continue;
+            const Operand& callee = instruction.operands[at];
+            if (callee.kind != OperandKind::symbol) {
+                indirect_.insert(name);
+                continue;
+            }
+            auto alias = module_.aliases.find(callee.name);
+            calls.insert(alias == module_.aliases.end() ? callee.name : alias->second);
+            if (builtin(callee.name)) ordered_.insert(name);    // what is printed has an order; so have addresses from malloc
+        }
+    }
+    for (const auto& [name, function] : functions_) {
+        std::set<std::string>& reached = reachable_[name];
+        std::vector<std::string> open{name};
+        while (!open.empty()) {
+            std::string next = open.back();
+            open.pop_back();
+            if (!reached.insert(next).second) continue;
+            auto calls = calls_.find(next);
+            if (calls == calls_.end()) continue;
+            open.insert(open.end(), calls->second.begin(), calls->second.end());
+            if (!indirect_.contains(next)) continue;
+            for (const auto& [other, candidate] : functions_)
+                if (candidate->has_body && !candidate->is_entry) open.push_back(other);
+        }
+    }
+}
+
+const ptx::Function* Layout::function(const std::string& name) const {
+    auto found = functions_.find(name);
+    return found == functions_.end() ? nullptr : found->second;
+}
+
+Layout::Place Layout::find(const std::string& function, const std::string& name) const {
+    const std::string inside = function + "/" + name;
+    if (dynamic_shared_.contains(inside) || (!shared_.contains(inside) && dynamic_shared_.contains(name)))
+        return {Kind::dynamic_shared, 0};
+    if (auto found = shared_.find(inside); found != shared_.end()) return {Kind::shared, found->second.offset};
+    if (auto found = program_.symbols.find(inside); found != program_.symbols.end()) return {Kind::address, found->second.address};
+    if (auto found = shared_.find(name); found != shared_.end()) return {Kind::shared, found->second.offset};
+    if (auto found = program_.symbols.find(name); found != program_.symbols.end()) return {Kind::address, found->second.address};
+    auto alias = module_.aliases.find(name);
+    auto found = program_.function_index.find(alias == module_.aliases.end() ? name : alias->second);
+    if (found != program_.function_index.end()) return {Kind::function, found->second};
+    return {};
+}
+
+void Layout::place_variables(Memory& memory) {
+    auto place = [&](const ptx::Variable& variable, const std::string& name) {
+        if (variable.space == "shared") {
+            if (variable.bytes == 0)
+                dynamic_shared_.insert(name);
+            else
+                shared_[name] = {0, static_cast<uint32_t>(variable.bytes), std::max(1u, variable.align), {}};
+            return;
+        }
+        if (variable.space != "global" && variable.space != "const") return;
+        if (variable.is_extern) return;     // defined below, or nowhere: using it is then an error
+        const bool constant = variable.space == "const";
+        uint64_t bytes = std::max<uint64_t>(1, variable.bytes);
+        MemoryKind kind = constant ? MemoryKind::constant : variable.is_managed ? MemoryKind::managed : MemoryKind::module;
+        std::string label = (constant ? "__constant__ " : variable.is_managed ? "__managed__ " : "__device__ ") + variable.name;
+        uint64_t address = memory.allocate(bytes, kind, label, std::max(1u, variable.align));
+        program_.allocations.push_back(address);
+        std::memset(reinterpret_cast<void*>(address), 0, bytes);
+        std::memcpy(reinterpret_cast<void*>(address), variable.initial.data(), std::min<size_t>(variable.initial.size(), bytes));
+        program_.symbols[name] = {address, variable.bytes, variable.space};
+    };
+    for (const ptx::Variable& variable : module_.variables) place(variable, variable.name);
+    for (const auto& [name, function] : functions_)
+        for (const ptx::Variable& variable : function->variables) place(variable, name + "/" + variable.name);
+    place_shared();
+}
+
+// Variables share an address only if no kernel reaches both: what one kernel needs is then what the hardware gives it.
+void Layout::place_shared() {
+    for (auto& [key, variable] : shared_) {
+        size_t slash = key.find('/');
+        for (const auto& [name, names] : names_) {
+            bool uses = slash == std::string::npos ? names.contains(key) && !shared_.contains(name + "/" + key)
+                                                   : key.compare(0, slash, name) == 0 && name.size() == slash;
+            if (uses) variable.users.insert(name);
+        }
+    }
+    std::vector<std::pair<const std::string, SharedVariable>*> placed;
+    std::map<std::string, std::set<std::string>> entries;     // variable -> kernels that reach it
+    for (auto& [key, variable] : shared_)
+        for (const auto& [name, function] : functions_) {
+            if (!function->is_entry) continue;
+            for (const std::string& user : variable.users)
+                if (reachable_.at(name).contains(user)) entries[key].insert(name);
+        }
+    const uint32_t begin = shared_begin(program_);
+    for (auto& item : shared_) {
+        auto& [key, variable] = item;
+        auto together = [&](const std::string& other) {
+            const auto &a = entries[key], &b = entries[other];
+            return std::any_of(a.begin(), a.end(), [&](const std::string& kernel) { return b.contains(kernel); });
+        };
+        uint32_t offset = rounded(begin, variable.align);
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (auto* other : placed) {
+                if (offset >= other->second.offset + other->second.bytes || other->second.offset >= offset + variable.bytes) continue;
+                if (!together(other->first)) continue;
+                offset = rounded(other->second.offset + other->second.bytes, variable.align);
+                moved = true;
+            }
+        }
+        variable.offset = offset;
+        placed.push_back(&item);
+        if (key.find('/') == std::string::npos) program_.symbols[key] = {offset, variable.bytes, "shared"};
+    }
+}
+
+void Layout::write_initial_values(Memory&) const {
+    auto write = [&](const ptx::Variable& variable, const std::string& function, const std::string& key) {
+        auto symbol = program_.symbols.find(key);
+        if (symbol == program_.symbols.end() || symbol->second.space == "shared") return;
+        for (const ptx::Relocation& relocation : variable.relocations) {
+            Place target = find(function, relocation.symbol);
+            uint64_t value = target.value;
+            if (target.kind == Kind::unknown)
+                throw LoadError("initial value of " + variable.name + " names " + relocation.symbol +
+                                ", which is defined nowhere (PTX line " + std::to_string(variable.ptx_line) + ")");
+            if (target.kind == Kind::function) value = program_.function_base + 16 * target.value;
+            if (target.kind == Kind::shared && relocation.generic) value += shared_window;
+            value += static_cast<uint64_t>(relocation.addend);
+            value >>= relocation.shift;
+            if (relocation.offset + static_cast<uint64_t>(relocation.bytes) > variable.bytes) continue;
+            std::memcpy(reinterpret_cast<void*>(symbol->second.address + relocation.offset), &value,
+                        static_cast<size_t>(relocation.bytes));
+        }
+    };
+    for (const ptx::Variable& variable : module_.variables) write(variable, "", variable.name);
+    for (const auto& [name, function] : functions_)
+        for (const ptx::Variable& variable : function->variables) write(variable, name, name + "/" + variable.name);
+}
+
+// Bytes of stack below and including `name`.
+uint64_t Layout::depth(const std::string& name, std::set<std::string>& path, bool& recursive) const {
+    auto index = program_.function_index.find(name);
+    if (index == program_.function_index.end()) return 0;
+    if (!path.insert(name).second || indirect_.contains(name)) {
+        recursive = true;
+        path.erase(name);
+        return program_.functions[index->second]->local_bytes;
+    }
+    uint64_t deepest = 0;
+    if (auto calls = calls_.find(name); calls != calls_.end())
+        for (const std::string& callee : calls->second) deepest = std::max(deepest, 16 + depth(callee, path, recursive));
+    path.erase(name);
+    return rounded(program_.functions[index->second]->local_bytes, 16) + deepest;
+}
+
+void Layout::finish_entry(Function& entry) const {
+    std::set<std::string> path;
+    entry.stack_need = static_cast<uint32_t>(depth(entry.name, path, entry.recursive));
+    const auto& reached = reachable_.at(entry.name);
+    for (const std::string& name : reached) entry.ordered = entry.ordered || ordered_.contains(name);
+    uint32_t begin = shared_begin(program_), end = begin;
+    for (const auto& [key, variable] : shared_)
+        for (const std::string& user : variable.users)
+            if (reached.contains(user)) end = std::max(end, variable.offset + variable.bytes);
+    entry.static_shared = end - begin;
+}
+
+std::unique_ptr<Program> load(const ptx::Module& module, Memory& memory) {
+    auto program = std::make_unique<Program>();
+    program->target = module.target;
+    program->files = module.files;
+    try {
+        Layout layout(module, *program);
+        layout.place_variables(memory);
+        layout.write_initial_values(memory);
+        for (auto& function : program->functions) {
+            const ptx::Function& source = *layout.function(function->name);
+            if (!source.has_body) continue;
+            build_function(layout, module, source, *program, *function);
+            uint64_t threads = 1;
+            for (int i = 0; i < 3; ++i) {
+                function->required_threads[i] = source.required_threads[i];
+                function->required_cluster[i] = source.required_cluster[i];
+                uint32_t extent = source.required_threads[i] ? source.required_threads[i] : source.max_threads[i];
+                threads *= std::max(1u, extent);
+            }
+            bool given = source.max_threads[0] || source.required_threads[0];
+            function->max_threads = given ? static_cast<uint32_t>(threads) : 0;
+            function->min_blocks = source.min_blocks;
+        }
+        for (auto& function : program->functions)
+            if (function->is_entry) layout.finish_entry(*function);
+    } catch (...) {
+        for (uint64_t address : program->allocations) memory.release(address);
+        throw;
+    }
+    return program;
+}
+
+}  // namespace softcuda

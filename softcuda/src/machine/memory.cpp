@@ -1,0 +1,166 @@
+#include "machine/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace softcuda {
+namespace {
+
+constexpr uint64_t guard_bytes = 256;
+constexpr uint64_t mebibyte = 1u << 20;
+constexpr int poison = 0xCD;
+
+bool counts_against_capacity(MemoryKind kind) {
+    return kind != MemoryKind::pinned && kind != MemoryKind::registered && kind != MemoryKind::parameter;
+}
+
+std::string plural(uint64_t count, const char* unit) {
+    return std::to_string(count) + " " + unit + (count == 1 ? "" : "s");
+}
+
+std::string named(const Allocation& allocation) {
+    std::string text = "allocation " + std::to_string(allocation.serial) + " (" + plural(allocation.bytes, "byte");
+    if (!allocation.label.empty()) text += ", " + allocation.label;
+    return text + ")";
+}
+
+// The first allocation that begins after `address`.
+Memory::View::const_iterator after(const Memory::View& view, uint64_t address) {
+    return std::upper_bound(view.begin(), view.end(), address,
+                            [](uint64_t value, const Allocation& allocation) { return value < allocation.base; });
+}
+
+}  // namespace
+
+struct Memory::State {
+    struct Mapping {
+        void* begin;
+        size_t bytes;
+    };
+    uint64_t capacity = 0;
+    mutable std::mutex mutex;
+    uint64_t used = 0;
+    uint64_t next_serial = 1;
+    std::shared_ptr<const View> view = std::make_shared<View>();
+    std::vector<std::pair<uint64_t, Mapping>> mappings;   // base -> what to unmap
+
+    void insert(const Allocation& allocation) {
+        auto next = std::make_shared<View>(*view);
+        next->insert(after(*next, allocation.base), allocation);
+        view = next;
+    }
+};
+
+Memory::Memory(uint64_t capacity_bytes) : state_(std::make_unique<State>()) { state_->capacity = capacity_bytes; }
+
+Memory::~Memory() {
+    for (auto& [base, mapping] : state_->mappings) munmap(mapping.begin, mapping.bytes);
+}
+
+uint64_t Memory::allocate(uint64_t bytes, MemoryKind kind, const std::string& label, uint64_t align, uint64_t context) {
+    align = std::max<uint64_t>(align, 256);
+    std::lock_guard lock(state_->mutex);
+    bool counted = counts_against_capacity(kind);
+    if (counted && (bytes > state_->capacity || state_->used > state_->capacity - bytes)) throw std::bad_alloc();
+    // Pages come from mmap: untouched ones cost nothing, so a large allocation is as cheap as on a device.
+    uint64_t mapped = bytes + 2 * guard_bytes + align;
+    if (mapped < bytes) throw std::bad_alloc();
+    void* begin = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (begin == MAP_FAILED) throw std::bad_alloc();
+    uint64_t base = (reinterpret_cast<uint64_t>(begin) + guard_bytes + align - 1) / align * align;
+    auto fill = [](uint64_t address, uint64_t count) { std::memset(reinterpret_cast<void*>(address), poison, count); };
+    if (bytes <= 64 * mebibyte) {
+        fill(base, bytes);
+    } else {
+        fill(base, mebibyte);
+        fill(base + bytes - mebibyte, mebibyte);
+    }
+    Allocation allocation;
+    allocation.base = base;
+    allocation.bytes = bytes;
+    allocation.kind = kind;
+    allocation.read_only = kind == MemoryKind::constant || kind == MemoryKind::parameter;
+    allocation.context = context;
+    allocation.serial = state_->next_serial++;
+    allocation.label = label;
+    state_->insert(allocation);
+    state_->mappings.push_back({base, {begin, mapped}});
+    if (counted) state_->used += bytes;
+    return base;
+}
+
+void Memory::adopt(void* host, uint64_t bytes, MemoryKind kind, const std::string& label) {
+    std::lock_guard lock(state_->mutex);
+    Allocation allocation;
+    allocation.base = reinterpret_cast<uint64_t>(host);
+    allocation.bytes = bytes;
+    allocation.kind = kind;
+    allocation.serial = state_->next_serial++;
+    allocation.label = label;
+    state_->insert(allocation);
+}
+
+bool Memory::release(uint64_t base) {
+    std::lock_guard lock(state_->mutex);
+    auto next = std::make_shared<View>(*state_->view);
+    auto found = std::find_if(next->begin(), next->end(), [&](const Allocation& a) { return a.base == base; });
+    if (found == next->end()) return false;
+    if (counts_against_capacity(found->kind)) state_->used -= found->bytes;
+    next->erase(found);
+    state_->view = next;
+    auto mapping = std::find_if(state_->mappings.begin(), state_->mappings.end(), [&](auto& m) { return m.first == base; });
+    if (mapping != state_->mappings.end()) {
+        munmap(mapping->second.begin, mapping->second.bytes);
+        state_->mappings.erase(mapping);
+    }
+    return true;
+}
+
+uint64_t Memory::capacity() const { return state_->capacity; }
+
+uint64_t Memory::used() const {
+    std::lock_guard lock(state_->mutex);
+    return state_->used;
+}
+
+std::shared_ptr<const Memory::View> Memory::view() const {
+    std::lock_guard lock(state_->mutex);
+    return state_->view;
+}
+
+const Allocation* Memory::find(const View& view, uint64_t address) {
+    auto next = after(view, address);
+    if (next == view.begin()) return nullptr;
+    const Allocation& candidate = *std::prev(next);
+    return address < candidate.end() ? &candidate : nullptr;
+}
+
+std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes) {
+    if (address < 4096) return "a null pointer";
+    constexpr uint64_t near = 1u << 20;   // farther away, the neighbour says nothing
+    auto next = after(view, address);
+    const Allocation* below = next == view.begin() ? nullptr : &*std::prev(next);
+    const Allocation* above = next == view.end() ? nullptr : &*next;
+    if (below && address < below->end()) {
+        if (address + bytes <= below->end())
+            return (below->read_only ? "inside the read-only " : "inside ") + named(*below);
+        return plural(address + bytes - below->end(), "byte") + " beyond the end of " + named(*below);
+    }
+    uint64_t past = below ? address - below->end() : ~0ull;
+    uint64_t before = above ? above->base - address : ~0ull;
+    if (std::min(past, before) > near) return "in no allocation";
+    if (past <= before)
+        return (past == 0 ? "just" : plural(past, "byte")) + " past the end of " + named(*below);
+    return plural(before, "byte") + " before the start of " + named(*above);
+}
+
+bool Memory::contains(uint64_t address, uint64_t bytes) const {
+    auto snapshot = view();
+    const Allocation* allocation = find(*snapshot, address);
+    return allocation && bytes <= allocation->end() - address;
+}
+
+}  // namespace softcuda
