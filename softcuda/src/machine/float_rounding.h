@@ -24,6 +24,10 @@ inline float flush(float x) {
     uint32_t b = bits_of(x);
     return float_of((b & 0x7f800000u) ? b : b & 0x80000000u);
 }
+inline double flush(double x) {
+    uint64_t b = bits_of(x);
+    return double_of((b & 0x7ff0000000000000ull) ? b : b & 0x8000000000000000ull);
+}
 // .sat: to [0, 1]; NaN and -0 give +0.
 template <class T>
 T saturate(T x) { return x > T(0) ? (x < T(1) ? x : T(1)) : T(0); }
@@ -182,7 +186,7 @@ inline float sin_cos_approx(float x, int quarter) {  // quarter 0: sin, 1: cos
     s = s * z - 1.0 / 5040;
     s = s * z + 1.0 / 120;
     s = s * z - 1.0 / 6;
-    s = s * z * y + y;
+    s = y * (s * z + 1.0);  // keeps the sign of zero
     double c = -1.0 / 3628800;
     c = c * z + 1.0 / 40320;
     c = c * z - 1.0 / 720;

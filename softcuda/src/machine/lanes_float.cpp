@@ -175,18 +175,14 @@ void decode_approximate(Decoder& decoder, int sources) {  // .approx or .full ha
 
 // rcp.approx.ftz.f64, rsqrt.approx{.ftz}.f64: from the upper word of a, into the upper word of d.
 double upper_word(double x) { return double_of(bits_of(x) & 0xffffffff00000000ull); }
-double flush(double x) {
-    uint64_t b = bits_of(x);
-    return double_of(b & 0x7ff0000000000000ull ? b : b & 0x8000000000000000ull);
-}
-double canonical(double x) { return x != x ? double_of(0x7fffffff00000000ull) : x; }
+double plain_nan(double x) { return x != x ? double_of(0x7fffffff00000000ull) : x; }
 void decode_gross_f64(Decoder& decoder, bool root) {
     bool ftz = decoder.take("ftz");
     if (decoder.take_type() != Type::f64) refuse(decoder);
     if (!root && !ftz) refuse(decoder, "rcp.approx.f64 needs .ftz");
-    Exec exec = !root ? unary<double>([](double a) { return upper_word(flush(canonical(1.0 / flush(upper_word(a))))); })
-                : ftz ? unary<double>([](double a) { return upper_word(canonical(1.0 / std::sqrt(flush(upper_word(a))))); })
-                      : unary<double>([](double a) { return canonical(1.0 / std::sqrt(a)); });
+    Exec exec = !root ? unary<double>([](double a) { return upper_word(flush(plain_nan(1.0 / flush(upper_word(a))))); })
+                : ftz ? unary<double>([](double a) { return upper_word(plain_nan(1.0 / std::sqrt(flush(upper_word(a))))); })
+                      : unary<double>([](double a) { return plain_nan(1.0 / std::sqrt(a)); });
     emit_plain(decoder, exec, Type::f64, {Type::f64});
 }
 
@@ -273,9 +269,9 @@ void decode_sign(Decoder& decoder) {
     Type type = decoder.take_type();
     Exec exec;
     if (type == Type::f32)
-        exec = negate ? (ftz ? unary<float>([](float a) { return -SOFTCUDA_LEVEL::flush(a); })
+        exec = negate ? (ftz ? unary<float>([](float a) { return -flush(a); })
                              : unary<uint32_t>([](uint32_t a) { return a ^ 0x80000000u; }))
-                      : (ftz ? unary<float>([](float a) { return std::fabs(SOFTCUDA_LEVEL::flush(a)); })
+                      : (ftz ? unary<float>([](float a) { return std::fabs(flush(a)); })
                              : unary<uint32_t>([](uint32_t a) { return a & 0x7fffffffu; }));
     else if (type == Type::f64 && !ftz)
         exec = negate ? unary<uint64_t>([](uint64_t a) { return a ^ 0x8000000000000000ull; })
