@@ -36,7 +36,7 @@ double value_of(Element type, uint32_t word, int index) {
 }
 
 void run_mma(Warp& warp, const Op& op, uint32_t lanes) {
-    const auto& spec = *static_cast<const MatrixSpec*>(op.extra);
+    const auto& spec = *reinterpret_cast<const MatrixSpec*>(op.imm);
     if (lanes != all_lanes) warp.fault(FaultKind::illegal_instruction, op, std::countr_zero(lanes), "mma.sync needs all 32 lanes");
     static_assert(warp_size == 32);
     double a[16][32], b[32][8];
@@ -126,7 +126,7 @@ void decode_mma(Decoder& decoder) {
     decoder.keep(data);
     Op& op = decoder.emit(run_mma);
     op.flow = Flow::meet;  // op.d is 0: all lanes of the warp
-    op.extra = extra;
+    op.imm = reinterpret_cast<uintptr_t>(extra);  // not op.extra: there `meet` looks for a MeetShape
 }
 
 }  // namespace
