@@ -41,7 +41,7 @@ Occupancy occupancy(const Device& device, const Kernel& kernel, int threads, siz
     if (kernel.function->registers > 0) {
         int per_partition = has(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / partitions;
         int warps_held = per_partition / registers_of_warp(kernel.function->registers) * partitions;
-        result.registers = warps_held / round_up(warps, warp_granularity);
+        result.registers = warps_held / warps;
     }
     int granularity = device.profile_major() >= 8 ? 128 : 256;
     int shared = round_up(kernel.static_shared() + int(dynamic_shared) +
