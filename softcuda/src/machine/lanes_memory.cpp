@@ -16,11 +16,20 @@ inline bool consecutive(const uint64_t* at, uint64_t bytes) {
     return differs == 0;
 }
 
+// One lane's load.  On the CPUs at hand 32 scalar loads are half the price of the gather instructions that the compiler
+// would make of them (AMD Zen: measured), so it must not see that they could be one.
+template <class T, class R>
+inline R fetched(const T* at) {
+    R value = static_cast<R>(*at);
+    if constexpr (sizeof(R) <= 8) asm("" : "+r"(value));
+    return value;
+}
+
 // T: type in memory; R: of the register row, of T's signedness.
 template <class T, class R>
 inline void load_row(R* row, uint32_t lanes, const uint64_t* at, uint64_t offset) {
     if (lanes == all_lanes) {
-        for (int i = 0; i < warp_size; ++i) row[i] = static_cast<R>(*reinterpret_cast<const T*>(at[i] + offset));
+        for (int i = 0; i < warp_size; ++i) row[i] = fetched<T, R>(reinterpret_cast<const T*>(at[i] + offset));
     } else {
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             int i = std::countr_zero(rest);
@@ -29,11 +38,91 @@ inline void load_row(R* row, uint32_t lanes, const uint64_t* at, uint64_t offset
     }
 }
 
+// a[i] of global memory, with all lanes at work: one copy of a row.  Null: something else.
+template <class T>
+inline std::byte* whole_row(Warp& warp, const Op& op, uint32_t lanes, uint64_t* at, Access access) {
+    if (lanes != all_lanes || op.small[1] != 8 || warp.observer) return nullptr;
+    effective(warp, op, lanes, at);
+    const uint64_t first = at[0];
+    if (!consecutive(at, sizeof(T)) || first % sizeof(T) != 0) return nullptr;
+    const Span& span = access == Access::load ? warp.worker->load_span(op) : warp.worker->store_span(op);
+    if (first < span.lo || first > span.hi || span.hi - first < sizeof(T) * warp_size) return nullptr;
+    return reinterpret_cast<std::byte*>(first);
+}
+
+// Shared memory with 32-bit offsets.  False: something is wrong or watched, take the long way.
+template <class T, class R>
+inline bool load_shared(Warp& warp, const Op& op, uint32_t lanes, const uint32_t* rows, uint64_t count) {
+    if (warp.observer) return false;
+    alignas(64) uint32_t at[warp_size];
+    uint64_t beyond = 0;
+    if (op.small[1] == 4) {
+        const uint32_t* base = warp.row<uint32_t>(op.a);
+        const auto offset = static_cast<uint32_t>(op.imm);
+        for (int i = 0; i < warp_size; ++i) at[i] = base[i] + offset;
+    } else {
+        const uint64_t* base = warp.row<uint64_t>(op.a);
+        for (int i = 0; i < warp_size; ++i) at[i] = static_cast<uint32_t>(base[i] + op.imm), beyond |= (base[i] + op.imm) >> 32;
+    }
+    if (lanes != all_lanes) {
+        if (beyond) return false;
+        const uint32_t some = at[std::countr_zero(lanes)];
+        for (int i = 0; i < warp_size; ++i) at[i] = (lanes >> i) & 1 ? at[i] : some;
+    }
+    uint32_t high = 0, bits = 0, moves = 0, jumps = 0;
+    for (uint32_t i = 0; i < warp_size; ++i) {
+        high = at[i] > high ? at[i] : high;
+        bits |= at[i];
+        moves |= at[i] ^ at[0];
+        jumps |= at[i] ^ (at[0] + i * static_cast<uint32_t>(sizeof(T)));
+    }
+    const uint32_t bytes = static_cast<uint32_t>(sizeof(T) * count);
+    const uint32_t limit = warp.block->shared_bytes;
+    if (beyond || (bits & (bytes - 1)) || high >= limit || limit - high < bytes) return false;
+    const std::byte* memory = warp.block->shared;
+    for (uint32_t e = 0; e < count; ++e) {
+        R* row = warp.row<R>(rows[e]);
+        if (moves == 0) {
+            const R value = fetched<T, R>(reinterpret_cast<const T*>(memory + at[0]) + e);
+            each_lane(row, lanes, [=](int) { return value; });
+            continue;
+        }
+        if (sizeof(T) == sizeof(R) && jumps == 0 && count == 1 && lanes == all_lanes) {
+            std::memcpy(row, memory + at[0], sizeof(T) * warp_size);
+            continue;
+        }
+        auto fetch = [&](int i) { row[i] = fetched<T, R>(reinterpret_cast<const T*>(memory + at[i]) + e); };
+        if (lanes == all_lanes)
+            for (int i = 0; i < warp_size; ++i) fetch(i);
+        else
+            each_active(lanes, fetch);
+    }
+    return true;
+}
+
 template <Region region, class T, class R, bool vector>
 void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
     uint64_t* at = addresses.at;
     if (op.small[3] & mark_spins) ++warp.spins;
+    if constexpr (!vector && sizeof(T) == sizeof(R) && (region == Region::global || region == Region::generic)) {
+        if (const std::byte* row = whole_row<T>(warp, op, lanes, at, Access::load)) {
+            std::memcpy(warp.row<R>(op.dst), row, sizeof(T) * warp_size);
+            return;
+        }
+    }
+    if constexpr (region == Region::shared && (sizeof(T) == 4 || sizeof(T) == 8)) {
+        if (load_shared<T, R>(warp, op, lanes, vector ? static_cast<const Rows*>(op.extra)->data() : &op.dst, vector ? op.small[0] : 1)) return;
+    }
+    if constexpr (region == Region::kernel_param && !vector) {
+        const Launch& launch = *warp.block->launch;
+        if (op.small[1] == 0 && op.imm % sizeof(T) == 0 && op.imm + sizeof(T) <= launch.param_bytes && !warp.observer) {
+            T value;
+            std::memcpy(&value, launch.params + op.imm, sizeof value);
+            each_lane(warp.row<R>(op.dst), lanes, [=](int) { return static_cast<R>(value); });
+            return;
+        }
+    }
     if constexpr (vector) {
         const uint64_t count = op.small[0];
         if constexpr (region == Region::slot) resolve<region>(warp, op, lanes, sizeof(T), Access::load, at);
@@ -43,13 +132,6 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     } else {
         resolve<region>(warp, op, lanes, sizeof(T), Access::load, at);
         R* row = warp.row<R>(op.dst);
-        if constexpr (region == Region::kernel_param) {
-            if (lanes == all_lanes && op.small[1] == 0) {
-                const R value = static_cast<R>(*reinterpret_cast<const T*>(at[0]));
-                for (int i = 0; i < warp_size; ++i) row[i] = value;
-                return;
-            }
-        }
         if constexpr (sizeof(T) == sizeof(R)) {
             if (lanes == all_lanes && consecutive(at, sizeof(T))) {
                 std::memcpy(row, reinterpret_cast<const void*>(at[0]), sizeof(T) * warp_size);
@@ -69,6 +151,12 @@ template <Region region, class T, class R, bool vector>
 void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
     uint64_t* at = addresses.at;
+    if constexpr (!vector && sizeof(T) == sizeof(R) && (region == Region::global || region == Region::generic)) {
+        if (std::byte* row = whole_row<T>(warp, op, lanes, at, Access::store)) {
+            std::memcpy(row, warp.row<R>(op.dst), sizeof(T) * warp_size);
+            return;
+        }
+    }
     if constexpr (vector) {
         const uint64_t count = op.small[0];
         if constexpr (region == Region::slot) resolve<region>(warp, op, lanes, sizeof(T), Access::store, at);
