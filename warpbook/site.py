@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
@@ -48,22 +49,23 @@ def build_language(book: Book, language: str, output: Path, strict: bool, url: s
             build_site(config)
             config.plugins.on_shutdown()
         except Abort:
-            raise BookError(f"{CONFIGS[language]}: {log.count} warnings above; nothing was built") from None
+            raise BookError(f"{CONFIGS[language]}: {len(log.told)} warnings above; nothing was built") from None
         except MkDocsException as error:
             raise BookError(f"{CONFIGS[language]}: {error}") from None
 
 
 class Lines(logging.StreamHandler):  # type: ignore[type-arg]
-    """Warnings as plain lines on stderr."""
+    """Warnings as plain lines on stderr, each once: several pages may lack the same record."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setLevel(logging.WARNING)
-        self.count = 0
+        self.told: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.count += 1
-        super().emit(record)
+        if record.getMessage() not in self.told:
+            self.told.add(record.getMessage())
+            super().emit(record)
 
 
 @contextmanager
@@ -82,6 +84,10 @@ def messages() -> Iterator[Lines]:
 def serve(book: Book, host: str, port: int) -> None:
     """Serve both languages until interrupted, building again what an edit touches."""
     start = time.monotonic()
+    try:
+        socket.create_server((host, port)).close()  # before the builds, which take seconds
+    except OSError as error:
+        raise BookError(f"{host}:{port}: {error.strerror}; choose another with --port") from None
     with tempfile.TemporaryDirectory(prefix="warpbook-site-") as folder:
         root, kept = Path(folder, "site"), Path(folder, "built")
         url = f"http://{host}:{port}/"
@@ -108,8 +114,6 @@ def serve(book: Book, host: str, port: int) -> None:
         print(f"ready in {time.monotonic() - start:.1f} s: {url} (English), {url}zh/ (中文); Ctrl-C ends", flush=True)
         try:
             server.serve()  # type: ignore[no-untyped-call]
-        except OSError as error:
-            raise BookError(f"{host}:{port}: {error.strerror}; choose another with --port") from None
         finally:
             server.shutdown()
 
