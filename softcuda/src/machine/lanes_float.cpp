@@ -255,6 +255,9 @@ void decode_extreme(Decoder& decoder) {
     if (decoder.count() == 4) {
         if (flags & flag_xorsign) refuse(decoder, "no .xorsign for three operands");
         emit_plain(decoder, run_extreme_f32<maximum>, type, {type, type, type}).small[0] = flags | flag_third;
+    } else if (!flags) {  // fminf and fmaxf, which deserve a short loop
+        emit_plain(decoder, binary<float>([](float a, float b) { return canonical(pick_extreme<float, maximum>(a, b)); }), type,
+                   {type, type});
     } else {
         Op& op = emit_plain(decoder, run_extreme_f32<maximum>, type, {type, type});
         op.c = op.a;
