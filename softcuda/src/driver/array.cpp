@@ -7,15 +7,15 @@ namespace {
 
 size_t bytes_of(CUarray_format format) {
     switch (format) {
-    case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8: return 1;
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-    case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF: return 2;
-    case CU_AD_FORMAT_UNSIGNED_INT32:
-    case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_FLOAT: return 4;
-    default: return 0;
+        case CU_AD_FORMAT_UNSIGNED_INT8:
+        case CU_AD_FORMAT_SIGNED_INT8: return 1;
+        case CU_AD_FORMAT_UNSIGNED_INT16:
+        case CU_AD_FORMAT_SIGNED_INT16:
+        case CU_AD_FORMAT_HALF: return 2;
+        case CU_AD_FORMAT_UNSIGNED_INT32:
+        case CU_AD_FORMAT_SIGNED_INT32:
+        case CU_AD_FORMAT_FLOAT: return 4;
+        default: return 0;
     }
 }
 
@@ -27,11 +27,12 @@ CUarray create(const std::shared_ptr<Context>& context, const CUDA_ARRAY3D_DESCR
     require(shape.Width && (shape.Height || !shape.Depth || shape.Flags & CUDA_ARRAY3D_LAYERED));
     require(shape.Width <= 1 << 28 && shape.Height <= 1 << 20 && shape.Depth <= 1 << 16);
     if (shape.Flags & ~unsigned(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER))
-        fail(CUDA_ERROR_NOT_SUPPORTED, "cuArray3DCreate: of the flags only LAYERED, SURFACE_LDST and TEXTURE_GATHER "
-                                       "are supported");
+        fail(CUDA_ERROR_NOT_SUPPORTED,
+             "cuArray3DCreate: of the flags only LAYERED, SURFACE_LDST and TEXTURE_GATHER "
+             "are supported");
     array->context = context->serial;
-    array->base = device().memory.allocate(array->bytes(), softcuda::MemoryKind::device, "cuArrayCreate", 256,
-                                           context->serial);
+    array->base =
+        device().memory.allocate(array->bytes(), softcuda::MemoryKind::device, "cuArrayCreate", 256, context->serial);
     return handles().add<CUarray>(array);
 }
 

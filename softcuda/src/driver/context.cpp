@@ -11,9 +11,7 @@ namespace {
 
 thread_local std::vector<std::shared_ptr<Context>> stack;
 
-void push(const std::shared_ptr<Context>& context) {
-    stack.push_back(context);
-}
+void push(const std::shared_ptr<Context>& context) { stack.push_back(context); }
 
 CUcontext handle_of(const std::shared_ptr<Context>& context) {
     return context ? reinterpret_cast<CUcontext>(context->handle) : nullptr;
@@ -78,7 +76,7 @@ void destroy_context(const std::shared_ptr<Context>& context) {
         if (allocation.context == context->serial) gpu.memory.release(allocation.base);
     for (void* host : context->registered) gpu.memory.release(reinterpret_cast<uint64_t>(host));
     handles().remove(reinterpret_cast<void*>(context->handle));
-    std::erase(stack, context);           // other threads find out when they next use it
+    std::erase(stack, context);  // other threads find out when they next use it
 }
 
 std::shared_ptr<Context> current_context() {
@@ -211,7 +209,7 @@ CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
     return with_device([&](Device&) {
         require(version);
         handle ? find_context(handle) : current_context();
-        *version = 3020;                  // the numbering that every driver since 4.0 answers with
+        *version = 3020;  // the numbering that every driver since 4.0 answers with
     });
 }
 
@@ -275,7 +273,7 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
     return in_context([&](auto& context) {
         require(config);
-        *config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;   // fixed since Maxwell
+        *config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;  // fixed since Maxwell
         (void)context;
     });
 }

@@ -5,13 +5,14 @@
 namespace softcuda::driver {
 
 namespace {
-constexpr size_t staging_limit = 1 << 20;   // asynchronous uploads up to this size are snapshotted, larger ones waited for
+constexpr size_t staging_limit =
+    1 << 20;  // asynchronous uploads up to this size are snapshotted, larger ones waited for
 }
 
 void Copy::execute() const {
     bool flat = height == 1 && depth == 1;
     if (flat) {
-        std::memmove(to.base, from.base, width);   // D2D within one buffer may overlap
+        std::memmove(to.base, from.base, width);  // D2D within one buffer may overlap
         return;
     }
     for (size_t z = 0; z < depth; ++z)
@@ -51,8 +52,7 @@ void check(const Side& side, const Copy& copy) {
     require(!__builtin_mul_overflow(copy.depth - 1, side.plane, &span) &&
             !__builtin_mul_overflow(copy.height - 1, side.pitch, &step) && !__builtin_add_overflow(span, step, &span) &&
             !__builtin_add_overflow(span, copy.width, &span));
-    if (side.place != Place::pageable)
-        require(device().memory.contains(reinterpret_cast<uint64_t>(side.base), span));
+    if (side.place != Place::pageable) require(device().memory.contains(reinterpret_cast<uint64_t>(side.base), span));
 }
 
 void copy_now(const std::shared_ptr<Context>& context, const Copy& copy) {
@@ -60,7 +60,7 @@ void copy_now(const std::shared_ptr<Context>& context, const Copy& copy) {
     check(copy.to, copy);
     bool on_device = copy.from.place == Place::device && copy.to.place == Place::device;
     if (copy.empty()) return;
-    if (on_device) {                      // within the device: nobody waits
+    if (on_device) {  // within the device: nobody waits
         Scheduler::get().submit(context, *context->legacy, Engine::copy, [copy] { copy.execute(); });
         return;
     }

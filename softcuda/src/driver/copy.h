@@ -8,10 +8,10 @@
 
 namespace softcuda::driver {
 
-struct Array : Object {                   // CUarray: rows of packed elements in device memory; copies only, so far
+struct Array : Object {  // CUarray: rows of packed elements in device memory; copies only, so far
     CUDA_ARRAY3D_DESCRIPTOR shape{};
     uint64_t base = 0;
-    size_t element = 0;                   // bytes of one element, all channels
+    size_t element = 0;  // bytes of one element, all channels
 
     size_t row() const { return shape.Width * element; }
     size_t rows() const { return shape.Height ? shape.Height : 1; }
@@ -19,17 +19,17 @@ struct Array : Object {                   // CUarray: rows of packed elements in
     size_t bytes() const { return row() * rows() * planes(); }
 };
 
-enum class Place : uint8_t { pageable, pinned, device };   // pinned: host memory that is read when the copy runs
+enum class Place : uint8_t { pageable, pinned, device };  // pinned: host memory that is read when the copy runs
 
 struct Side {
-    std::byte* base = nullptr;            // of the first byte copied
-    size_t pitch = 0, plane = 0;          // bytes between rows and between planes
+    std::byte* base = nullptr;    // of the first byte copied
+    size_t pitch = 0, plane = 0;  // bytes between rows and between planes
     Place place = Place::device;
 };
 
 struct Copy {
     Side from, to;
-    size_t width = 0, height = 1, depth = 1;   // bytes, rows, planes
+    size_t width = 0, height = 1, depth = 1;  // bytes, rows, planes
     bool empty() const { return !width || !height || !depth; }
     size_t bytes() const { return width * height * depth; }
     void execute() const;

@@ -5,13 +5,9 @@ using namespace softcuda::driver;
 
 namespace {
 
-Copy flat(Side to, Side from, size_t bytes) {
-    return {.from = from, .to = to, .width = bytes};
-}
+Copy flat(Side to, Side from, size_t bytes) { return {.from = from, .to = to, .width = bytes}; }
 
-Side array_at(CUarray array, size_t offset, size_t bytes) {
-    return array_side(*find<Array>(array), offset, bytes);
-}
+Side array_at(CUarray array, size_t offset, size_t bytes) { return array_side(*find<Array>(array), offset, bytes); }
 
 // cuMemcpy: either side may be host memory nobody registered.
 Side any_side(CUdeviceptr address) {
@@ -54,8 +50,8 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     return in_context([&](auto& context) { copy_in(context, stream, flat(any_side(to), any_side(from), bytes)); });
 }
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-                           size_t bytes, CUstream stream) {
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes,
+                           CUstream stream) {
     return in_context([&](auto& context) {
         require(handles().find<Context>(to_context) && handles().find<Context>(from_context),
                 CUDA_ERROR_INVALID_CONTEXT);

@@ -5,7 +5,7 @@ using namespace softcuda::driver;
 
 namespace {
 
-struct End {                              // one end of a CUDA_MEMCPY2D, CUDA_MEMCPY3D or CUDA_MEMCPY3D_PEER
+struct End {  // one end of a CUDA_MEMCPY2D, CUDA_MEMCPY3D or CUDA_MEMCPY3D_PEER
     size_t x, y, z, level;
     CUmemorytype type;
     const void* host;
@@ -82,7 +82,7 @@ Copy box(const Descriptor* d) {
     if constexpr (requires { d->Depth; }) copy.depth = d->Depth;
     End from = source(*d), to = target(*d);
     if (from.type == CU_MEMORYTYPE_UNIFIED && from.host && !from.address)
-        from.address = reinterpret_cast<CUdeviceptr>(from.host);   // PyCUDA fills in srcHost for unified addresses
+        from.address = reinterpret_cast<CUdeviceptr>(from.host);  // PyCUDA fills in srcHost for unified addresses
     if (to.type == CU_MEMORYTYPE_UNIFIED && to.host && !to.address) to.address = reinterpret_cast<CUdeviceptr>(to.host);
     copy.from = resolve(from, copy);
     copy.to = resolve(to, copy);
@@ -101,24 +101,10 @@ CUresult later(const Descriptor* d, CUstream stream) {
 
 }  // namespace
 
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) {
-    return now(copy);
-}
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) {
-    return now(copy);
-}
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
-    return later(copy, stream);
-}
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) {
-    return now(copy);
-}
-CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
-    return later(copy, stream);
-}
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
-    return now(copy);
-}
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
-    return later(copy, stream);
-}
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) { return now(copy); }
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) { return now(copy); }
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) { return later(copy, stream); }
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) { return now(copy); }
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) { return later(copy, stream); }
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) { return now(copy); }
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) { return later(copy, stream); }

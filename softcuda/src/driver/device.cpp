@@ -23,9 +23,7 @@ Handles& handles() {
     return *all;
 }
 
-bool forked() {
-    return in_child.load(std::memory_order_relaxed);
-}
+bool forked() { return in_child.load(std::memory_order_relaxed); }
 
 Device::Device(const DeviceProfile& profile, uint64_t capacity, const MachineConfig& config)
     : profile(&profile), name(std::string(profile.name) + " (softcuda)"), memory(capacity), machine(config, memory) {}
@@ -45,9 +43,7 @@ int Device::attribute(CUdevice_attribute attribute, int otherwise) const {
     return value;
 }
 
-int Device::profile_major() const {
-    return profile->major;
-}
+int Device::profile_major() const { return profile->major; }
 
 Device& device() {
     Device* device = the_device.load(std::memory_order_acquire);
@@ -64,16 +60,15 @@ void start_device() {
     pthread_atfork(nullptr, nullptr, [] { in_child = true; });
 }
 
-void check_device(CUdevice ordinal) {
-    require(ordinal == 0, CUDA_ERROR_INVALID_DEVICE);
-}
+void check_device(CUdevice ordinal) { require(ordinal == 0, CUDA_ERROR_INVALID_DEVICE); }
 
 namespace {
 
 std::string bus_id(const Device& device) {
     char text[32];
     std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", device.attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
-                  device.attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID), device.attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
+                  device.attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+                  device.attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
     return text;
 }
 
@@ -129,7 +124,7 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
     return with_device([&](Device& device) {
         require(uuid);
         check_device(ordinal);
-        std::memset(uuid->bytes, 0, sizeof uuid->bytes);   // "softcuda" and the profile's name: the same on every run
+        std::memset(uuid->bytes, 0, sizeof uuid->bytes);  // "softcuda" and the profile's name: the same on every run
         std::memcpy(uuid->bytes, "softcuda", 8);
         std::strncpy(uuid->bytes + 8, device.profile->id, 8);
     });
@@ -214,14 +209,12 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice sou
         require(value);
         check_device(source);
         check_device(destination);
-        fail(CUDA_ERROR_INVALID_DEVICE);   // a device has no such relation to itself
+        fail(CUDA_ERROR_INVALID_DEVICE);  // a device has no such relation to itself
     });
 }
 
 // Nothing to profile with yet; programs that bracket a region with these keep working.
-CUresult cuProfilerInitialize(const char*, const char*, int) {
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
+CUresult cuProfilerInitialize(const char*, const char*, int) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuProfilerStart() {
     return in_context([](auto&) {});
 }

@@ -30,33 +30,33 @@ struct Device {
     Memory memory;
     Machine machine;
     std::mutex primary_mutex;
-    std::shared_ptr<Context> primary;             // guarded by primary_mutex
+    std::shared_ptr<Context> primary;  // guarded by primary_mutex
     int primary_uses = 0;
     unsigned primary_flags = 0;
 
     Device(const DeviceProfile& profile, uint64_t capacity, const MachineConfig& config);
     int attribute(CUdevice_attribute attribute, int otherwise = 0) const;
     bool has_attribute(CUdevice_attribute attribute, int& value) const;
-    int profile_major() const;                    // of the compute capability
+    int profile_major() const;  // of the compute capability
 };
-Device& device();                                 // CUDA_ERROR_NOT_INITIALIZED before cuInit
-void start_device();                              // cuInit; reads SOFTCUDA_*
-void check_device(CUdevice ordinal);              // CUDA_ERROR_INVALID_DEVICE
+Device& device();                     // CUDA_ERROR_NOT_INITIALIZED before cuInit
+void start_device();                  // cuInit; reads SOFTCUDA_*
+void check_device(CUdevice ordinal);  // CUDA_ERROR_INVALID_DEVICE
 
 // --- contexts
 struct Context : Object {
     uint64_t serial = 0;
     bool primary = false;
     unsigned flags = 0;
-    int uses = 1;                                 // cuCtxAttach, cuCtxDetach
+    int uses = 1;  // cuCtxAttach, cuCtxDetach
     std::atomic<bool> alive{true};
     std::shared_ptr<Stream> legacy;
-    std::vector<std::shared_ptr<Stream>> streams; // the legacy one too; guarded by the scheduler
-    std::mutex mutex;                             // what follows
+    std::vector<std::shared_ptr<Stream>> streams;  // the legacy one too; guarded by the scheduler
+    std::mutex mutex;                              // what follows
     std::map<CUlimit, size_t> limits;
     CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
     CUsharedconfig shared_config = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
-    std::map<void*, unsigned> host_flags;         // cuMemHostAlloc, cuMemHostRegister
+    std::map<void*, unsigned> host_flags;  // cuMemHostAlloc, cuMemHostRegister
     std::vector<void*> registered;
 
     bool failed() const { return error_ != CUDA_SUCCESS; }
@@ -69,20 +69,21 @@ struct Context : Object {
 };
 std::shared_ptr<Context> make_context(unsigned flags, bool primary);
 void destroy_context(const std::shared_ptr<Context>& context);
-std::shared_ptr<Context> current_context();       // CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_CONTEXT_IS_DESTROYED
+std::shared_ptr<Context> current_context();  // CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_CONTEXT_IS_DESTROYED
 std::shared_ptr<Stream> stream_of(const std::shared_ptr<Context>& context, CUstream handle);
 std::shared_ptr<Stream> add_stream(const std::shared_ptr<Context>& context, unsigned flags, int priority);
-void synchronize(const std::shared_ptr<Context>& context);   // drains, prints what kernels printed, throws a sticky error
+void synchronize(
+    const std::shared_ptr<Context>& context);  // drains, prints what kernels printed, throws a sticky error
 
 template <class T>
-std::shared_ptr<T> find(const void* handle) {     // CUDA_ERROR_INVALID_HANDLE
+std::shared_ptr<T> find(const void* handle) {  // CUDA_ERROR_INVALID_HANDLE
     auto object = handles().find<T>(handle);
     require(object != nullptr, CUDA_ERROR_INVALID_HANDLE);
     return object;
 }
 
 // --- the outermost layer of every cu* function
-bool forked();                                    // in a child process: CUDA does not survive fork()
+bool forked();  // in a child process: CUDA does not survive fork()
 
 // Nothing is thrown through the C interface.
 template <class Body>

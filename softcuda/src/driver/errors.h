@@ -11,9 +11,7 @@ struct Fail {
     CUresult code;
 };
 
-[[noreturn]] inline void fail(CUresult code) {
-    throw Fail{code};
-}
+[[noreturn]] inline void fail(CUresult code) { throw Fail{code}; }
 // With a line on stderr: CUDA's API has no place for the reason.  SOFTCUDA_QUIET=1 silences it.
 [[noreturn]] void fail(CUresult code, const std::string& why);
 
@@ -21,7 +19,7 @@ inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
     if (!condition) fail(code);
 }
 
-bool quiet();                             // SOFTCUDA_QUIET is set
-void say(const std::string& message);     // "softcuda: message\n" on stderr, in one write
+bool quiet();                          // SOFTCUDA_QUIET is set
+void say(const std::string& message);  // "softcuda: message\n" on stderr, in one write
 
 }  // namespace softcuda::driver

@@ -32,24 +32,24 @@ namespace {
 int attribute_of(const Kernel& kernel, CUfunction_attribute attribute) {
     const Function& function = *kernel.function;
     switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return kernel.max_threads();
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return kernel.static_shared();
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: return std::max(0, function.constant_bytes);
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        return function.stack_bytes >= 0 ? function.stack_bytes : int(function.local_bytes);
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: return std::max(0, function.registers);   // 0: ptxas was not asked
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return kernel.target;
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: return 0;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return kernel.dynamic_shared_limit();
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return kernel.carveout;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: return 0;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: return int(function.required_cluster[0]);
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: return int(function.required_cluster[1]);
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: return int(function.required_cluster[2]);
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: return kernel.any_cluster;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: return 0;
-    default: fail(CUDA_ERROR_INVALID_VALUE);
+        case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return kernel.max_threads();
+        case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return kernel.static_shared();
+        case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: return std::max(0, function.constant_bytes);
+        case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+            return function.stack_bytes >= 0 ? function.stack_bytes : int(function.local_bytes);
+        case CU_FUNC_ATTRIBUTE_NUM_REGS: return std::max(0, function.registers);  // 0: ptxas was not asked
+        case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+        case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return kernel.target;
+        case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: return 0;
+        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return kernel.dynamic_shared_limit();
+        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return kernel.carveout;
+        case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: return 0;
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: return int(function.required_cluster[0]);
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: return int(function.required_cluster[1]);
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: return int(function.required_cluster[2]);
+        case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: return kernel.any_cluster;
+        case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: return 0;
+        default: fail(CUDA_ERROR_INVALID_VALUE);
     }
 }
 
@@ -69,22 +69,22 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, i
     return in_context([&](auto&) {
         auto kernel = find<Kernel>(handle);
         switch (attribute) {
-        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-            int limit = device().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152) -
-                        kernel->static_shared();
-            if (value < 0 || value > limit)
-                fail(CUDA_ERROR_INVALID_VALUE, "cuFuncSetAttribute: kernel " + kernel->function->name + ": " +
-                                                   std::to_string(value) + " bytes of dynamic shared memory, at most " +
-                                                   std::to_string(limit) + " on this device");
-            kernel->max_dynamic_shared = value;
-            break;
-        }
-        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-            require(value >= -1 && value <= 100);
-            kernel->carveout = value;
-            break;
-        case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: kernel->any_cluster = value != 0; break;
-        default: fail(CUDA_ERROR_INVALID_VALUE);
+            case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
+                int limit = device().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152) -
+                            kernel->static_shared();
+                if (value < 0 || value > limit)
+                    fail(CUDA_ERROR_INVALID_VALUE,
+                         "cuFuncSetAttribute: kernel " + kernel->function->name + ": " + std::to_string(value) +
+                             " bytes of dynamic shared memory, at most " + std::to_string(limit) + " on this device");
+                kernel->max_dynamic_shared = value;
+                break;
+            }
+            case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+                require(value >= -1 && value <= 100);
+                kernel->carveout = value;
+                break;
+            case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: kernel->any_cluster = value != 0; break;
+            default: fail(CUDA_ERROR_INVALID_VALUE);
         }
     });
 }
@@ -92,7 +92,7 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, i
 CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) {
     return in_context([&](auto&) {
         require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
-        find<Kernel>(handle);             // a preference; the caches are not modelled here
+        find<Kernel>(handle);  // a preference; the caches are not modelled here
     });
 }
 

@@ -12,7 +12,7 @@ namespace softcuda::driver {
 struct Object {
     virtual ~Object() = default;
     uintptr_t handle = 0;
-    uint64_t context = 0;                 // serial of the context that owns it; 0: none
+    uint64_t context = 0;  // serial of the context that owns it; 0: none
 };
 
 class Handles {
@@ -51,9 +51,9 @@ class Handles {
   private:
     mutable std::mutex mutex_;
     std::unordered_map<uintptr_t, std::shared_ptr<Object>> objects_;
-    uintptr_t next_ = 0x5c000000;         // far from CU_STREAM_LEGACY and CU_STREAM_PER_THREAD
+    uintptr_t next_ = 0x5c000000;  // far from CU_STREAM_LEGACY and CU_STREAM_PER_THREAD
 };
 
-Handles& handles();                       // lives until the process ends
+Handles& handles();  // lives until the process ends
 
 }  // namespace softcuda::driver

@@ -13,17 +13,17 @@ JitLog::JitLog(unsigned count, CUjit_option* options, void** values) {
     for (unsigned i = 0; i < count; ++i) {
         auto size = [&] { return size_t(uint32_t(reinterpret_cast<uintptr_t>(values[i]))); };
         switch (options[i]) {
-        case CU_JIT_INFO_LOG_BUFFER: info_.text = static_cast<char*>(values[i]); break;
-        case CU_JIT_ERROR_LOG_BUFFER: error_.text = static_cast<char*>(values[i]); break;
-        case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
-            info_.capacity = size();
-            info_.written = &values[i];
-            break;
-        case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
-            error_.capacity = size();
-            error_.written = &values[i];
-            break;
-        default: break;                   // optimisation levels, targets and the like change nothing here
+            case CU_JIT_INFO_LOG_BUFFER: info_.text = static_cast<char*>(values[i]); break;
+            case CU_JIT_ERROR_LOG_BUFFER: error_.text = static_cast<char*>(values[i]); break;
+            case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+                info_.capacity = size();
+                info_.written = &values[i];
+                break;
+            case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+                error_.capacity = size();
+                error_.written = &values[i];
+                break;
+            default: break;  // optimisation levels, targets and the like change nothing here
         }
     }
 }

@@ -18,7 +18,7 @@ class JitLog {
     struct Buffer {
         char* text = nullptr;
         size_t capacity = 0;
-        void** written = nullptr;         // the size option's slot, which receives the length
+        void** written = nullptr;  // the size option's slot, which receives the length
         void fill(const std::string& message);
     };
     Buffer info_, error_;

@@ -45,8 +45,7 @@ void check_dimensions(const Request& request) {
     uint64_t threads = block.count();
     uint64_t hardware = uint64_t(gpu.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
     std::string asked = std::to_string(threads) + " threads a block, ";
-    if (threads > hardware)
-        refuse(request, CUDA_ERROR_INVALID_VALUE, asked + "at most " + std::to_string(hardware));
+    if (threads > hardware) refuse(request, CUDA_ERROR_INVALID_VALUE, asked + "at most " + std::to_string(hardware));
     if (function.max_threads && threads > function.max_threads)
         refuse(request, CUDA_ERROR_INVALID_VALUE,
                asked + "its launch bounds allow " + std::to_string(function.max_threads));
@@ -55,11 +54,11 @@ void check_dimensions(const Request& request) {
                asked + "with " + std::to_string(function.registers) + " registers each at most " +
                    std::to_string(request.kernel.max_threads()) + " fit");
     const uint32_t* required = function.required_threads;
-    if (required[0] && (block.x != required[0] || block.y != std::max(1u, required[1]) ||
-                        block.z != std::max(1u, required[2])))
-        refuse(request, CUDA_ERROR_INVALID_VALUE, "a block of " + text(block) + " threads, it requires " +
-                                                      text({required[0], std::max(1u, required[1]),
-                                                            std::max(1u, required[2])}));
+    if (required[0] &&
+        (block.x != required[0] || block.y != std::max(1u, required[1]) || block.z != std::max(1u, required[2])))
+        refuse(request, CUDA_ERROR_INVALID_VALUE,
+               "a block of " + text(block) + " threads, it requires " +
+                   text({required[0], std::max(1u, required[1]), std::max(1u, required[2])}));
 }
 
 void check_shared(const Request& request) {
@@ -79,7 +78,8 @@ void check_cluster(Request& request) {
         Dim3 wanted{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
         bool same = cluster.x == wanted.x && cluster.y == wanted.y && cluster.z == wanted.z;
         if (cluster.count() != 1 && !same)
-            refuse(request, CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of " + text(cluster) + ", it requires " + text(wanted));
+            refuse(request, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+                   "clusters of " + text(cluster) + ", it requires " + text(wanted));
         cluster = wanted;
     }
     if (cluster.count() == 1) return;
@@ -93,9 +93,9 @@ void check_cluster(Request& request) {
 void check_cooperative(const Request& request) {
     if (!request.config.cooperative) return;
     const Device& gpu = device();
-    int resident = occupancy(gpu, request.kernel, int(request.config.block.count()), request.config.dynamic_shared)
-                       .limit() *
-                   gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
+    int resident =
+        occupancy(gpu, request.kernel, int(request.config.block.count()), request.config.dynamic_shared).limit() *
+        gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
     if (request.config.grid.count() > uint64_t(resident))
         refuse(request, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
                std::to_string(request.config.grid.count()) + " blocks, " + std::to_string(resident) +
@@ -109,7 +109,8 @@ void pack(Request& request, void** params, void** extra) {
     if (extra && params) refuse(request, CUDA_ERROR_INVALID_VALUE, "both kernelParams and extra were given");
     if (params) {
         for (size_t i = 0; i < function.params.size(); ++i) {
-            if (!params[i]) refuse(request, CUDA_ERROR_INVALID_VALUE, "kernelParams[" + std::to_string(i) + "] is null");
+            if (!params[i])
+                refuse(request, CUDA_ERROR_INVALID_VALUE, "kernelParams[" + std::to_string(i) + "] is null");
             std::memcpy(buffer.data() + function.params[i].offset, params[i], function.params[i].bytes);
         }
         return;
@@ -133,15 +134,15 @@ void pack(Request& request, void** params, void** extra) {
 
 CUresult code_of(FaultKind kind) {
     switch (kind) {
-    case FaultKind::illegal_address: return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case FaultKind::misaligned_address: return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case FaultKind::illegal_instruction: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    case FaultKind::assertion: return CUDA_ERROR_ASSERT;
-    case FaultKind::deadlock:                     // what a GPU with a watchdog answers
-    case FaultKind::timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
-    case FaultKind::stack_overflow: return CUDA_ERROR_HARDWARE_STACK_ERROR;
-    case FaultKind::invalid_address_space: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
-    default: return CUDA_ERROR_LAUNCH_FAILED;
+        case FaultKind::illegal_address: return CUDA_ERROR_ILLEGAL_ADDRESS;
+        case FaultKind::misaligned_address: return CUDA_ERROR_MISALIGNED_ADDRESS;
+        case FaultKind::illegal_instruction: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+        case FaultKind::assertion: return CUDA_ERROR_ASSERT;
+        case FaultKind::deadlock:  // what a GPU with a watchdog answers
+        case FaultKind::timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
+        case FaultKind::stack_overflow: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+        case FaultKind::invalid_address_space: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
+        default: return CUDA_ERROR_LAUNCH_FAILED;
     }
 }
 
@@ -155,7 +156,7 @@ void launch(const std::shared_ptr<Context>& context, CUstream stream_handle, Req
     check_cooperative(request);
     pack(request, params, extra);
     auto work = [program = request.kernel.program, function = request.kernel.function, config = request.config,
-                 context = context.get()] {       // the task keeps the context alive
+                 context = context.get()] {  // the task keeps the context alive
         LaunchResult result = device().machine.launch(*program, *function, config);
         if (!result.ok) context->set_error(code_of(result.kind), result.message);
     };
@@ -201,22 +202,24 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* asked, CUfunction handle, void**
         for (unsigned i = 0; i < asked->numAttrs; ++i) {
             const CUlaunchAttribute& attribute = asked->attrs[i];
             switch (attribute.id) {
-            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-                request.config.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
-                                          attribute.value.clusterDim.z};
-                break;
-            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: request.config.cooperative = attribute.value.cooperative != 0; break;
-            // Hints that change no result.
-            case CU_LAUNCH_ATTRIBUTE_IGNORE:
-            case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-            case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-            case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-            case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-            // Kernels of one stream never overlap here: the dependent one simply starts later.
-            case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: break;
-            default:
-                fail(CUDA_ERROR_NOT_SUPPORTED,
-                     "cuLaunchKernelEx: launch attribute " + std::to_string(int(attribute.id)) + " is not supported");
+                case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+                    request.config.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                                              attribute.value.clusterDim.z};
+                    break;
+                case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+                    request.config.cooperative = attribute.value.cooperative != 0;
+                    break;
+                // Hints that change no result.
+                case CU_LAUNCH_ATTRIBUTE_IGNORE:
+                case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+                case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+                case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+                case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+                // Kernels of one stream never overlap here: the dependent one simply starts later.
+                case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: break;
+                default:
+                    fail(CUDA_ERROR_NOT_SUPPORTED, "cuLaunchKernelEx: launch attribute " +
+                                                       std::to_string(int(attribute.id)) + " is not supported");
             }
         }
         launch(context, asked->hStream, request, params, extra);
@@ -291,13 +294,9 @@ CUresult cuParamSetf(CUfunction handle, int offset, float value) {
     return set_param(handle, offset, &value, sizeof value);
 }
 
-CUresult cuLaunch(CUfunction handle) {
-    return old_launch(handle, 1, 1, nullptr);
-}
+CUresult cuLaunch(CUfunction handle) { return old_launch(handle, 1, 1, nullptr); }
 
-CUresult cuLaunchGrid(CUfunction handle, int width, int height) {
-    return old_launch(handle, width, height, nullptr);
-}
+CUresult cuLaunchGrid(CUfunction handle, int width, int height) { return old_launch(handle, width, height, nullptr); }
 
 CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream) {
     return old_launch(handle, width, height, stream);

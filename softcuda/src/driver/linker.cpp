@@ -10,7 +10,7 @@ namespace softcuda::driver {
 
 struct LinkState : Object {
     JitLog log;
-    std::string ptx;                      // with its terminating zero: what cuModuleLoadData reads
+    std::string ptx;  // with its terminating zero: what cuModuleLoadData reads
 };
 
 namespace {
@@ -51,8 +51,8 @@ CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values, C
     });
 }
 
-CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, size_t size, const char* name,
-                          unsigned, CUjit_option*, void**) {
+CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, size_t size, const char* name, unsigned,
+                          CUjit_option*, void**) {
     return in_context([&](auto&) {
         require(data && size);
         add(*find<LinkState>(handle), type, std::string(static_cast<char*>(data), size), name ? name : "a module");

@@ -7,15 +7,11 @@ namespace softcuda::driver {
 
 namespace {
 
-constexpr size_t pitch_alignment = 512;   // what cuMemAllocPitch rounds rows to on current hardware
+constexpr size_t pitch_alignment = 512;  // what cuMemAllocPitch rounds rows to on current hardware
 
-bool is_host(MemoryKind kind) {
-    return kind == MemoryKind::pinned || kind == MemoryKind::registered;
-}
+bool is_host(MemoryKind kind) { return kind == MemoryKind::pinned || kind == MemoryKind::registered; }
 
-void* pointer(uint64_t address) {
-    return reinterpret_cast<void*>(address);
-}
+void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 const Allocation* lookup(const Memory::View& view, uint64_t address) {
     return address ? Memory::find(view, address) : nullptr;
@@ -35,9 +31,7 @@ Allocation base_of(uint64_t address, Accept accept) {
     return *allocation;
 }
 
-bool freeable(MemoryKind kind) {
-    return kind == MemoryKind::device || kind == MemoryKind::managed;
-}
+bool freeable(MemoryKind kind) { return kind == MemoryKind::device || kind == MemoryKind::managed; }
 
 }  // namespace
 }  // namespace softcuda::driver
@@ -121,17 +115,15 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr a
 CUresult cuMemHostAlloc(void** out, size_t bytes, unsigned flags) {
     return in_context([&](auto& context) {
         require(out);
-        require((flags & ~unsigned(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
-                                   CU_MEMHOSTALLOC_WRITECOMBINED)) == 0);
+        require((flags &
+                 ~unsigned(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED)) == 0);
         *out = pointer(allocate(context, bytes, MemoryKind::pinned, "cuMemHostAlloc"));
         std::lock_guard lock(context->mutex);
-        context->host_flags[*out] = flags | CU_MEMHOSTALLOC_DEVICEMAP;   // always so under unified addressing
+        context->host_flags[*out] = flags | CU_MEMHOSTALLOC_DEVICEMAP;  // always so under unified addressing
     });
 }
 
-CUresult cuMemAllocHost_v2(void** out, size_t bytes) {
-    return cuMemHostAlloc(out, bytes, 0);
-}
+CUresult cuMemAllocHost_v2(void** out, size_t bytes) { return cuMemHostAlloc(out, bytes, 0); }
 
 CUresult cuMemFreeHost(void* host) {
     return in_context([&](auto& context) {
@@ -220,29 +212,29 @@ bool pointer_attribute(const Allocation* allocation, CUdeviceptr address, CUpoin
     if (!allocation) return false;
     bool managed = allocation->kind == MemoryKind::managed, host = is_host(allocation->kind);
     switch (which) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: put(reinterpret_cast<CUcontext>(current_context()->handle)); break;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: put(unsigned(host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)); break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: put(address); break;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        if (!host && !managed) return false;
-        put(pointer(address));
-        break;
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: put(int(0)); break;
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: put(static_cast<unsigned long long>(allocation->serial)); break;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: put(unsigned(managed)); break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: put(int(0)); break;
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: put(int(0)); break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: put(pointer(allocation->base)); break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: put(size_t(allocation->bytes)); break;
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: put(0ull); break;
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: put(unsigned(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)); break;
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: put(CUmemoryPool(nullptr)); break;
-    default: fail(CUDA_ERROR_INVALID_VALUE);
+        case CU_POINTER_ATTRIBUTE_CONTEXT: put(reinterpret_cast<CUcontext>(current_context()->handle)); break;
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: put(unsigned(host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)); break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: put(address); break;
+        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+            if (!host && !managed) return false;
+            put(pointer(address));
+            break;
+        case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: put(int(0)); break;
+        case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: put(static_cast<unsigned long long>(allocation->serial)); break;
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED: put(unsigned(managed)); break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: put(int(0)); break;
+        case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+        case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: put(int(0)); break;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: put(pointer(allocation->base)); break;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: put(size_t(allocation->bytes)); break;
+        case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: put(0ull); break;
+        case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: put(unsigned(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)); break;
+        case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: put(CUmemoryPool(nullptr)); break;
+        default: fail(CUDA_ERROR_INVALID_VALUE);
     }
     return true;
 }
@@ -266,15 +258,15 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
             if (pointer_attribute(lookup(*view, address), address, attributes[i], data[i])) continue;
             // What does not apply to this pointer answers zero, in the attribute's own width.
             switch (attributes[i]) {
-            case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            case CU_POINTER_ATTRIBUTE_IS_MANAGED: *static_cast<unsigned*>(data[i]) = 0; break;
-            case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int*>(data[i]) = -2; break;
-            case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-            case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-            case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-            case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-            case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *static_cast<int*>(data[i]) = 0; break;
-            default: *static_cast<void**>(data[i]) = nullptr;
+                case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+                case CU_POINTER_ATTRIBUTE_IS_MANAGED: *static_cast<unsigned*>(data[i]) = 0; break;
+                case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int*>(data[i]) = -2; break;
+                case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+                case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+                case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+                case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+                case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *static_cast<int*>(data[i]) = 0; break;
+                default: *static_cast<void**>(data[i]) = nullptr;
             }
         }
     });

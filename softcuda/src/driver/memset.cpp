@@ -36,15 +36,9 @@ CUresult rows(CUdeviceptr address, size_t pitch, T value, size_t width, size_t h
 
 }  // namespace
 
-CUresult cuMemsetD8_v2(CUdeviceptr address, unsigned char value, size_t count) {
-    return flat(address, value, count);
-}
-CUresult cuMemsetD16_v2(CUdeviceptr address, unsigned short value, size_t count) {
-    return flat(address, value, count);
-}
-CUresult cuMemsetD32_v2(CUdeviceptr address, unsigned value, size_t count) {
-    return flat(address, value, count);
-}
+CUresult cuMemsetD8_v2(CUdeviceptr address, unsigned char value, size_t count) { return flat(address, value, count); }
+CUresult cuMemsetD16_v2(CUdeviceptr address, unsigned short value, size_t count) { return flat(address, value, count); }
+CUresult cuMemsetD32_v2(CUdeviceptr address, unsigned value, size_t count) { return flat(address, value, count); }
 CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t count, CUstream stream) {
     return flat(address, value, count, stream);
 }

@@ -39,7 +39,7 @@ void apply_note(const std::string& note, Program& program) {
     if (stores >= 0) function.spill_bytes = stores + loads;
 }
 
-int target_number(const std::string& target) {    // "sm_90a" -> 90
+int target_number(const std::string& target) {  // "sm_90a" -> 90
     size_t digits = target.find_first_of("0123456789");
     return digits == target.npos ? 0 : std::atoi(target.c_str() + digits);
 }
@@ -119,8 +119,7 @@ CUmodule load_module(const std::shared_ptr<Context>& context, const void* image,
 
 using namespace softcuda::driver;
 
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options,
-                            void** values) {
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
     return in_context([&](auto& context) {
         require(module);
         *module = load_module(context, image, count, options, values);
@@ -145,7 +144,7 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
 CUresult cuModuleUnload(CUmodule handle) {
     return in_context([&](auto& context) {
         auto module = find<Module>(handle);
-        synchronize(context);             // kernels under way; and printf formats live in the module
+        synchronize(context);  // kernels under way; and printf formats live in the module
         module->unload();
     });
 }

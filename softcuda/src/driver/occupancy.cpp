@@ -11,13 +11,9 @@ namespace {
 
 constexpr int partitions = 4, register_granularity = 256, warp_granularity = 4;
 
-int round_up(int value, int granularity) {
-    return (value + granularity - 1) / granularity * granularity;
-}
+int round_up(int value, int granularity) { return (value + granularity - 1) / granularity * granularity; }
 
-int registers_of_warp(int registers) {
-    return round_up(registers * warp_size, register_granularity);
-}
+int registers_of_warp(int registers) { return round_up(registers * warp_size, register_granularity); }
 
 }  // namespace
 
@@ -25,9 +21,7 @@ int registers_of_block(int registers, int threads) {
     return registers_of_warp(registers) * round_up((threads + warp_size - 1) / warp_size, warp_granularity);
 }
 
-int Occupancy::limit() const {
-    return std::min({warps, registers, shared, blocks});
-}
+int Occupancy::limit() const { return std::min({warps, registers, shared, blocks}); }
 
 Occupancy occupancy(const Device& device, const Kernel& kernel, int threads, size_t dynamic_shared) {
     auto has = [&](CUdevice_attribute which) { return device.attribute(which); };
@@ -44,9 +38,9 @@ Occupancy occupancy(const Device& device, const Kernel& kernel, int threads, siz
         result.registers = warps_held / warps;
     }
     int granularity = device.profile_major() >= 8 ? 128 : 256;
-    int shared = round_up(kernel.static_shared() + int(dynamic_shared) +
-                              has(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK),
-                          granularity);
+    int shared = round_up(
+        kernel.static_shared() + int(dynamic_shared) + has(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK),
+        granularity);
     result.shared = shared ? has(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared : INT_MAX;
     return result;
 }
@@ -109,7 +103,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handl
         int granularity = gpu.profile_major() >= 8 ? 128 : 256;
         int share = gpu.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / blocks / granularity *
                     granularity;
-        int left = share - gpu.attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK) - kernel->static_shared();
+        int left =
+            share - gpu.attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK) - kernel->static_shared();
         *bytes = size_t(std::clamp(left, 0, kernel->dynamic_shared_limit()));
     });
 }

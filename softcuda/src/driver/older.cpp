@@ -24,36 +24,20 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-CUresult cuCtxDestroy(CUcontext context) {
-    return cuCtxDestroy_v2(context);
-}
-CUresult cuCtxPopCurrent(CUcontext* context) {
-    return cuCtxPopCurrent_v2(context);
-}
-CUresult cuCtxPushCurrent(CUcontext context) {
-    return cuCtxPushCurrent_v2(context);
-}
-CUresult cuStreamDestroy(CUstream stream) {
-    return cuStreamDestroy_v2(stream);
-}
-CUresult cuEventDestroy(CUevent event) {
-    return cuEventDestroy_v2(event);
-}
+CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
+CUresult cuCtxPopCurrent(CUcontext* context) { return cuCtxPopCurrent_v2(context); }
+CUresult cuCtxPushCurrent(CUcontext context) { return cuCtxPushCurrent_v2(context); }
+CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
+CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
     return cuEventElapsedTime_v2(milliseconds, start, end);
 }
-CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-    return cuDevicePrimaryCtxRelease_v2(device);
-}
-CUresult cuDevicePrimaryCtxReset(CUdevice device) {
-    return cuDevicePrimaryCtxReset_v2(device);
-}
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
+CUresult cuDevicePrimaryCtxReset(CUdevice device) { return cuDevicePrimaryCtxReset_v2(device); }
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
     return cuDevicePrimaryCtxSetFlags_v2(device, flags);
 }
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
-    return cuDeviceGetUuid_v2(uuid, device);
-}
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return cuDeviceGetUuid_v2(uuid, device); }
 CUresult cuMemHostRegister(void* host, size_t bytes, unsigned flags) {
     return cuMemHostRegister_v2(host, bytes, flags);
 }
@@ -79,14 +63,14 @@ static void* own_symbol(const std::string& name) {
 CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t,
                              CUdriverProcAddressQueryResult* status) {
     if (!symbol || !function) return CUDA_ERROR_INVALID_VALUE;
-    struct Changed {                              // the signature changed with this version of CUDA
+    struct Changed {  // the signature changed with this version of CUDA
         const char *name, *suffix;
         int since;
     };
     static constexpr Changed changed[] = {
-        {"cuCtxCreate", "_v4", 12050},       {"cuCtxCreate", "_v3", 11040},          {"cuCtxCreate", "_v2", 3020},
-        {"cuGetProcAddress", "_v2", 12000},  {"cuGetProcAddress", "", 11030},        {"cuCtxGetDevice", "_v2", 13000},
-        {"cuCtxSynchronize", "_v2", 13000},  {"cuMemPrefetchAsync", "_v2", 12020},   {"cuMemAdvise", "_v2", 12020},
+        {"cuCtxCreate", "_v4", 12050},      {"cuCtxCreate", "_v3", 11040},        {"cuCtxCreate", "_v2", 3020},
+        {"cuGetProcAddress", "_v2", 12000}, {"cuGetProcAddress", "", 11030},      {"cuCtxGetDevice", "_v2", 13000},
+        {"cuCtxSynchronize", "_v2", 13000}, {"cuMemPrefetchAsync", "_v2", 12020}, {"cuMemAdvise", "_v2", 12020},
     };
     *function = nullptr;
     bool listed = false;

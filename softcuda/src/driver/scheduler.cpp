@@ -7,13 +7,11 @@
 namespace softcuda::driver {
 
 namespace {
-constexpr int queue_limit = 1024;                 // as deep as a GPU's launch queue: a launch beyond it waits
+constexpr int queue_limit = 1024;  // as deep as a GPU's launch queue: a launch beyond it waits
 thread_local bool on_host_engine = false;
 }  // namespace
 
-bool in_host_function() {
-    return on_host_engine;
-}
+bool in_host_function() { return on_host_engine; }
 
 Scheduler& Scheduler::get() {
     static Scheduler* scheduler = new Scheduler;  // never destroyed: engines may run until the process is gone
@@ -98,7 +96,7 @@ void Scheduler::engine_loop(Engine engine) {
         queue.erase(queue.begin());
         lock.unlock();
         if (!task->context->failed()) task->work();
-        task->work = nullptr;                     // what it kept alive goes before anybody is told
+        task->work = nullptr;  // what it kept alive goes before anybody is told
         std::shared_ptr<Context> context = std::move(task->context);
         lock.lock();
         finish(task);

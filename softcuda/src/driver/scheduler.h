@@ -19,7 +19,7 @@
 
 namespace softcuda::driver {
 
-enum class Engine : uint8_t { compute, copy, host, caller, none };   // none: a marker, done as soon as it is ready
+enum class Engine : uint8_t { compute, copy, host, caller, none };  // none: a marker, done as soon as it is ready
 
 struct Context;
 
@@ -27,8 +27,8 @@ struct Task {
     using Clock = std::chrono::steady_clock;
     uint64_t serial = 0;
     Engine engine = Engine::none;
-    std::shared_ptr<Context> context;             // until done
-    std::function<void()> work;                   // must not throw; skipped once the context has failed
+    std::shared_ptr<Context> context;  // until done
+    std::function<void()> work;        // must not throw; skipped once the context has failed
     int waits = 0;
     bool ready = false, done = false;
     Clock::time_point finished;
@@ -41,20 +41,20 @@ struct Stream : Object {
     int priority = 0;
     bool legacy = false, blocking = true;
     std::atomic<bool> destroyed{false};
-    TaskRef last;                                 // guarded by the scheduler
+    TaskRef last;  // guarded by the scheduler
 };
 
 class Scheduler {
   public:
-    static Scheduler& get();                      // lives until the process ends
+    static Scheduler& get();  // lives until the process ends
     TaskRef submit(const std::shared_ptr<Context>& context, Stream& stream, Engine engine, std::function<void()> work,
                    const std::vector<TaskRef>& after = {});
     // Runs `work` in this thread when its turn in the stream has come.
     void run(const std::shared_ptr<Context>& context, Stream& stream, std::function<void()> work);
     void wait(const TaskRef& task);
-    bool done(const TaskRef& task);               // null counts as done
+    bool done(const TaskRef& task);  // null counts as done
     TaskRef last(Stream& stream);
-    void drain(Context& context);                 // waits for what was submitted so far
+    void drain(Context& context);  // waits for what was submitted so far
     void adopt(Context& context, const std::shared_ptr<Stream>& stream);
 
   private:
@@ -71,6 +71,6 @@ class Scheduler {
     int queued_ = 0;
 };
 
-bool in_host_function();                          // CUDA calls from host functions are not permitted
+bool in_host_function();  // CUDA calls from host functions are not permitted
 
 }  // namespace softcuda::driver

@@ -34,7 +34,7 @@ std::optional<Number> number(std::string_view text) {
     return result;
 }
 
-std::optional<uint64_t> size(std::string_view text) {   // "2G", "512MiB", "1.5g", "4096"
+std::optional<uint64_t> size(std::string_view text) {  // "2G", "512MiB", "1.5g", "4096"
     for (std::string_view tail : {"iB", "ib", "B", "b"})
         if (text.ends_with(tail)) {
             text.remove_suffix(tail.size());
@@ -63,7 +63,7 @@ uint64_t available_memory() {
     auto read = [](const char* path) {
         std::ifstream file(path);
         uint64_t value;
-        return file >> value ? std::optional(value) : std::nullopt;   // "max" is no number
+        return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number
     };
     auto limit = read("/sys/fs/cgroup/memory.max"), used = read("/sys/fs/cgroup/memory.current");
     if (limit && used && *limit > *used) bytes = std::min(bytes, *limit - *used);

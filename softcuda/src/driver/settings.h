@@ -13,8 +13,8 @@ namespace softcuda::driver {
 
 struct Settings {
     const DeviceProfile* profile = nullptr;
-    uint64_t memory = 0;                  // bytes
-    MachineConfig machine;                // workers, seed and time limit filled in
+    uint64_t memory = 0;    // bytes
+    MachineConfig machine;  // workers, seed and time limit filled in
 };
 // Throws Fail(CUDA_ERROR_INVALID_VALUE) after one line on stderr that names the variable.
 Settings read_settings();

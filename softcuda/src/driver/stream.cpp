@@ -8,7 +8,7 @@ namespace softcuda::driver {
 struct Event : Object {
     unsigned flags = 0;
     std::mutex mutex;
-    TaskRef record;                       // null: never recorded
+    TaskRef record;  // null: never recorded
 };
 
 namespace {
@@ -21,9 +21,7 @@ TaskRef recorded(Event& event) {
 // Streams of a thread that asked for CU_STREAM_PER_THREAD, by context.
 thread_local std::map<uint64_t, std::shared_ptr<Stream>> per_thread;
 
-void check_stream_flags(unsigned flags) {
-    require((flags & ~unsigned(CU_STREAM_NON_BLOCKING)) == 0);
-}
+void check_stream_flags(unsigned flags) { require((flags & ~unsigned(CU_STREAM_NON_BLOCKING)) == 0); }
 
 void wait_stream(const std::shared_ptr<Context>& context, Stream& stream) {
     Scheduler& scheduler = Scheduler::get();
@@ -69,14 +67,12 @@ CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned flags, int priori
     });
 }
 
-CUresult cuStreamCreate(CUstream* handle, unsigned flags) {
-    return cuStreamCreateWithPriority(handle, flags, 0);
-}
+CUresult cuStreamCreate(CUstream* handle, unsigned flags) { return cuStreamCreateWithPriority(handle, flags, 0); }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
     return in_context([&](auto&) {
         auto stream = find<Stream>(handle);
-        handles().remove(handle);         // its work goes on
+        handles().remove(handle);  // its work goes on
         stream->destroyed = true;
     });
 }
@@ -149,7 +145,7 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t, un
         require(allocation && allocation->kind == softcuda::MemoryKind::managed);
         auto stream = stream_of(context, handle);
         require(flags != CU_MEM_ATTACH_SINGLE || !stream->legacy);
-        Scheduler::get().submit(context, *stream, Engine::none, {});   // one memory: nothing moves
+        Scheduler::get().submit(context, *stream, Engine::none, {});  // one memory: nothing moves
     });
 }
 
@@ -174,8 +170,7 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* d
     return in_context([&](auto& context) {
         require(callback && flags == 0);
         auto stream = stream_of(context, handle);
-        Scheduler::get().submit(context, *stream, Engine::host,
-                                [=] { callback(handle, CUDA_SUCCESS, data); });
+        Scheduler::get().submit(context, *stream, Engine::host, [=] { callback(handle, CUDA_SUCCESS, data); });
     });
 }
 

@@ -13,7 +13,7 @@ void say(const std::string& message);
 
 namespace {
 
-constexpr int not_supported = 801;                // CUDA_ERROR_NOT_SUPPORTED
+constexpr int not_supported = 801;  // CUDA_ERROR_NOT_SUPPORTED
 
 int answer(std::atomic<bool>& said, const char* name, const char* what) {
     if (!softcuda::driver::quiet() && !said.exchange(true))
@@ -23,10 +23,10 @@ int answer(std::atomic<bool>& said, const char* name, const char* what) {
 
 }  // namespace
 
-#define UNSUPPORTED(name, what)                                          \
-    extern "C" __attribute__((visibility("default"))) int name() {       \
-        static std::atomic<bool> said{false};                            \
-        return answer(said, #name, what);                                \
+#define UNSUPPORTED(name, what)                                    \
+    extern "C" __attribute__((visibility("default"))) int name() { \
+        static std::atomic<bool> said{false};                      \
+        return answer(said, #name, what);                          \
     }
 
 static constexpr const char* ipc = "sharing memory between processes";

@@ -13,8 +13,8 @@ import pytest
 os.environ["SOFTCUDA"] = "force"
 os.environ.setdefault("SOFTCUDA_QUIET", "1")
 
-import pycuda.driver as cuda  # noqa: E402
-from pycuda.compiler import SourceModule  # noqa: E402
+import pycuda.driver as cuda
+from pycuda.compiler import SourceModule
 
 
 @pytest.fixture

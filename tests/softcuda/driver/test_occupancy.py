@@ -6,6 +6,7 @@ import itertools
 import subprocess
 
 import pytest
+
 from softcuda import _toolkit
 
 CALCULATOR = """
