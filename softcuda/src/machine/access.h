@@ -223,6 +223,8 @@ inline void resolve_any(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes
     }
 }
 
+void register_async(OperationTable& table);    // lanes_async.cpp, a part of the memory family
+
 // --- decoding
 
 // The state space among the modifiers, and the address operand `i` in it, written into an Op later by set_address.

@@ -264,6 +264,9 @@ class InstructionDecoder final : public Decoder {
     Row source(const Operand& operand, Type type, bool any_width = false) override;
     Row destination(size_t i, Type type, bool any_width = false) override { return destination(at(i), type, any_width); }
     Row destination(const Operand& operand, Type type, bool any_width = false) override;
+    bool is_predicate(const Operand& operand) const override {
+        return operand.kind == OperandKind::reg && operand.reg >= 0 && b.register_row(operand.reg).element_bytes == 0;
+    }
     Row predicate_source(size_t i) override { return predicate_source(at(i)); }
     Row predicate_source(const Operand& operand);
     Row constant(uint64_t bits, int element_bytes) override { return b.constant(bits, element_bytes); }

@@ -67,6 +67,7 @@ class Decoder {
     virtual Row source(const ptx::Operand& operand, ptx::Type type, bool any_width = false) = 0;
     virtual Row destination(size_t i, ptx::Type type, bool any_width = false) = 0;   // `_` gives a scratch row
     virtual Row destination(const ptx::Operand& operand, ptx::Type type, bool any_width = false) = 0;
+    virtual bool is_predicate(const ptx::Operand& operand) const = 0;   // a register of type .pred
     virtual Row predicate_source(size_t i) = 0;           // a predicate row; negation (!%p) is materialised
     virtual Row constant(uint64_t bits, int element_bytes) = 0;   // a row with these bits in every lane
     virtual Row scratch(int element_bytes) = 0;           // a row of this instruction's own

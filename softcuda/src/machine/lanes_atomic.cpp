@@ -44,6 +44,31 @@ constexpr Exec atomic(F) {
     return exec_atomic<T, F>;
 }
 
+// A vector is as many atomics, not one: PTX promises no more.  extra: rows of the values, then of the results.
+template <class T, class F>
+void exec_vector(Warp& warp, const Op& op, uint32_t lanes) {
+    const uint64_t count = op.small[0];
+    const auto& rows = *static_cast<const std::vector<uint32_t>*>(op.extra);
+    const bool result = op.small[3] & mark_result;
+    Addresses addresses;
+    resolve_any(warp, op, lanes, sizeof(T) * count, result ? Access::atomic : Access::reduction, addresses.at);
+    const bool plain = warp.worker->alone || static_cast<Region>(op.small[2]) == Region::shared;
+    each_active(lanes, [&](int i) {
+        for (uint64_t e = 0; e < count; ++e) {
+            T* at = reinterpret_cast<T*>(addresses.at[i]) + e;
+            const T value = warp.row<T>(rows[e])[i];
+            T old = plain ? *at : __atomic_load_n(at, __ATOMIC_SEQ_CST);
+            if (plain)
+                *at = F{}(old, value, value);
+            else
+                while (!__atomic_compare_exchange_n(at, &old, static_cast<T>(F{}(old, value, value)), false, __ATOMIC_SEQ_CST,
+                                                    __ATOMIC_SEQ_CST)) {
+                }
+            if (result) warp.row<T>(rows[count + e])[i] = old;
+        }
+    });
+}
+
 uint32_t as_bits(float x) { return std::bit_cast<uint32_t>(x); }
 float as_float(uint32_t x) { return std::bit_cast<float>(x); }
 double as_double(uint64_t x) { return std::bit_cast<double>(x); }
@@ -109,6 +134,25 @@ Exec choose_operation(std::string_view name, Type type, bool shared) {
     }
 }
 
+template <class T, class F>
+constexpr Exec vector(F) {
+    return exec_vector<T, F>;
+}
+
+Exec choose_vector(std::string_view name, Type type) {
+    if (name != "add") return nullptr;
+    switch (type) {
+        case Type::f32:
+            return vector<uint32_t>(
+                [](uint32_t a, uint32_t b, uint32_t) { return as_bits(flushed(flushed(as_float(a)) + flushed(as_float(b)))); });
+        case Type::f16: return vector<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_f16(a, b); });
+        case Type::bf16: return vector<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_bf16(a, b); });
+        case Type::f16x2: return vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_f16>(a, b); });
+        case Type::bf16x2: return vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_bf16>(a, b); });
+        default: return nullptr;
+    }
+}
+
 void decode_atomic(Decoder& decoder, bool with_result) {
     decoder.take_one({"relaxed", "acquire", "release", "acq_rel"});
     decoder.take_one({"cta", "cluster", "gpu", "sys"});
@@ -121,8 +165,9 @@ void decode_atomic(Decoder& decoder, bool with_result) {
     const bool cas = names[which] == "cas";
     decoder.take("noftz");
     const bool policy = decoder.take("L2::cache_hint");
+    const int vector_kind = decoder.take_one({"v2", "v4", "v8"});
     Type type = decoder.take_type();
-    Exec exec = choose_operation(names[which], type, region == Region::shared);
+    Exec exec = vector_kind < 0 ? choose_operation(names[which], type, region == Region::shared) : choose_vector(names[which], type);
     if (!exec) decoder.unsupported("no such operation for this type");
     const size_t first = with_result ? 1 : 0;      // operand of the address
     if (decoder.count() != first + (cas ? 3 : 2) + (policy ? 1 : 0)) decoder.unsupported("number of operands");
@@ -130,6 +175,23 @@ void decode_atomic(Decoder& decoder, bool with_result) {
     Address address = decoder.address(first, space_name(region));
     // Halves are handed over in .b16 and .b32 registers.
     Type value = type == Type::f16 || type == Type::bf16 ? Type::b16 : type == Type::f16x2 || type == Type::bf16x2 ? Type::b32 : type;
+    if (vector_kind >= 0) {
+        const size_t count = size_t(2) << vector_kind;
+        auto rows = std::make_shared<std::vector<uint32_t>>();
+        const ptx::Operand& values = decoder.operand(first + 1);
+        if (values.elements.size() != count) decoder.unsupported("a vector of another length");
+        for (const ptx::Operand& element : values.elements) rows->push_back(decoder.source(element, value).offset);
+        const bool used = with_result && decoder.operand(0).kind == ptx::OperandKind::vector;
+        if (used)
+            for (const ptx::Operand& element : decoder.operand(0).elements) rows->push_back(decoder.destination(element, value).offset);
+        if (used && rows->size() != 2 * count) decoder.unsupported("a vector of another length");
+        Op& op = decoder.emit(exec);
+        set_address(op, address, region);
+        op.small[0] = static_cast<uint8_t>(count);
+        op.small[3] = used ? mark_result | mark_spins : 0;
+        op.extra = decoder.keep(rows);
+        return;
+    }
     Row b = decoder.source(first + 1, value);
     Row c = cas ? decoder.source(first + 2, value) : b;
     bool used = with_result && decoder.operand(0).kind != ptx::OperandKind::sink;

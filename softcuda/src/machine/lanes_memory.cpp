@@ -423,6 +423,7 @@ void decode_createpolicy(Decoder& decoder) {
 }  // namespace
 
 void register_memory(OperationTable& table) {
+    register_async(table);
     table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("st", [](Decoder& decoder) { decode_access(decoder, false); });

@@ -324,7 +324,7 @@ LaunchResult Machine::launch(const Program& program, const Function& kernel, con
             state_->grid_workspace = state_->memory.allocate(256, MemoryKind::module, "grid synchronisation");
         std::memset(reinterpret_cast<void*>(state_->grid_workspace), 0, 256);
     }
-    state_->heap.reserve(machine.device_heap_bytes);
+    if (kernel.allocates) state_->heap.reserve(machine.device_heap_bytes);
 
     Launch launch;
     launch.program = &program;

@@ -235,6 +235,7 @@ void Layout::finish_entry(Function& entry) const {
     entry.stack_need = static_cast<uint32_t>(depth(entry.name, path, entry.recursive));
     const auto& reached = reachable_.at(entry.name);
     for (const std::string& name : reached) entry.ordered = entry.ordered || ordered_.contains(name);
+    entry.allocates = reached.contains("malloc");
     uint32_t begin = shared_begin(program_), end = begin;
     for (const auto& [key, variable] : shared_)
         for (const std::string& user : variable.users)

@@ -111,6 +111,7 @@ struct Function {
     bool recursive = false;                         // entry: calls itself or through a pointer: the depth is not known
     bool ordered = false;                           // entry: its result may depend on the order of blocks, so that blocks
                                                     // run one after another (atomics with results, floats, volatile reads)
+    bool allocates = false;                         // entry: may call malloc()
     uint32_t index = 0;                             // in Program::functions
     uint32_t static_shared = 0;                     // entry: bytes of .shared variables it can reach
     uint32_t max_threads = 0;                       // entry: product of .maxntid / .reqntid, 0 if not given
