@@ -12,14 +12,14 @@ namespace softcuda::SOFTCUDA_LEVEL {
 // How an Op of this family keeps its address: a = base row, small[1] = its element bytes (0: none), imm = offset;
 // a parameter slot: imm = offset in the frame, b = bytes a lane.  small[0] = elements of a vector, small[2] = Region,
 // small[3] = marks (below).
-enum class Region : uint8_t { global, shared, local, constant, kernel_param, slot, generic };
+enum class Region : uint8_t { global, shared, local, constant, kernel_param, slot, generic, cluster };
 inline constexpr uint8_t mark_spins = 1;       // a waiting loop would contain it
 inline constexpr uint8_t mark_result = 2;      // atom: somebody reads the result
 
 inline Space space_of(Region region) {
     switch (region) {
         case Region::global: return Space::global;
-        case Region::shared: return Space::shared;
+        case Region::shared: case Region::cluster: return Space::shared;
         case Region::local: return Space::local;
         case Region::constant: return Space::constant;
         case Region::kernel_param: case Region::slot: return Space::param;
@@ -150,10 +150,21 @@ inline bool fits_global(Warp& warp, const Op& op, uint64_t bytes, Access access,
         uint64_t address = at[lane];
         if (address >= shared_window && address < shared_window_end) {
             uint64_t offset = (address - shared_window) & 0xffffff;
+            uint64_t rank = (address - shared_window) >> 24;           // 0: the own block, else a rank of the cluster + 1
+            const Block* owner = &block;
+            if (rank) {
+                const auto& ranks = block.cluster->ranks;
+                if (rank > ranks.size())
+                    fault_at(warp, op, lane, FaultKind::illegal_address, access, address, bytes, "in shared memory of no block of the cluster");
+                owner = ranks[rank - 1];
+                if (!owner)
+                    fault_at(warp, op, lane, FaultKind::illegal_address, access, address, bytes,
+                             "in shared memory of block " + std::to_string(rank - 1) + " of the cluster, which has ended");
+            }
             uint64_t offsets[warp_size];
             offsets[lane] = offset;
-            check_window(warp, op, 1u << lane, bytes, access, offsets, block.shared_bytes, "the block's shared memory");
-            at[lane] = reinterpret_cast<uint64_t>(block.shared) + offset;
+            check_window(warp, op, 1u << lane, bytes, access, offsets, owner->shared_bytes, "the block's shared memory");
+            at[lane] = reinterpret_cast<uint64_t>(owner->shared) + offset;
         } else if (address >= local_window && address < local_window_end) {
             uint64_t offsets[warp_size];
             offsets[lane] = address - local_window;
@@ -188,6 +199,9 @@ inline void resolve(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes, Ac
         } else {
             resolve_windows(warp, op, lanes, bytes, access, at);
         }
+    } else if constexpr (region == Region::cluster) {
+        for (int i = 0; i < warp_size; ++i) at[i] += shared_window;
+        resolve_windows(warp, op, lanes, bytes, access, at);
     } else if constexpr (region == Region::shared) {
         if (e.high >= block.shared_bytes || e.high + bytes > block.shared_bytes || (e.bits & (bytes - 1)))
             check_window(warp, op, lanes, bytes, access, at, block.shared_bytes, "the block's shared memory");
@@ -220,6 +234,7 @@ inline void resolve_any(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes
         case Region::kernel_param: return resolve<Region::kernel_param>(warp, op, lanes, bytes, access, at);
         case Region::slot: return resolve<Region::slot>(warp, op, lanes, bytes, access, at);
         case Region::generic: return resolve<Region::generic>(warp, op, lanes, bytes, access, at);
+        case Region::cluster: return resolve<Region::cluster>(warp, op, lanes, bytes, access, at);
     }
 }
 
@@ -229,18 +244,20 @@ void register_async(OperationTable& table);    // lanes_async.cpp, a part of the
 
 // The state space among the modifiers, and the address operand `i` in it, written into an Op later by set_address.
 inline Region take_region(Decoder& decoder) {
-    switch (decoder.take_one({"global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"})) {
+    switch (decoder.take_one({"global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func",
+                              "shared::cluster"})) {
         case 0: return Region::global;
         case 1: case 2: return Region::shared;
         case 3: return Region::local;
         case 4: return Region::constant;
         case 5: case 6: case 7: return Region::kernel_param;
+        case 8: return Region::cluster;
         default: return Region::generic;
     }
 }
 
 inline std::string_view space_name(Region region) {
-    constexpr std::string_view names[] = {"global", "shared", "local", "const", "param", "param", ""};
+    constexpr std::string_view names[] = {"global", "shared", "local", "const", "param", "param", "", "shared"};
     return names[static_cast<size_t>(region)];
 }
 

@@ -123,8 +123,31 @@ void Block::release(uint32_t id) {
     --pending_barriers;
 }
 
+void Cluster::complete_barrier() {
+    uint32_t live = 0;
+    for (const Block* block : blocks) live += block->live;
+    if (arrived == 0 || arrived < live) return;
+    arrived = 0;
+    for (Block* block : blocks)
+        for (auto& warp : block->warps) {
+            warp->cluster_pending = 0;
+            for (Group& group : warp->groups)
+                if (group.wait == Wait::cluster) group.wait = Wait::ready, group.age = 0;
+        }
+}
+
+void Block::arrive_in_cluster(WarpState& warp, uint32_t lanes) {
+    warp.cluster_pending |= lanes;
+    cluster->arrived += static_cast<uint32_t>(std::popcount(lanes));
+    cluster->complete_barrier();
+}
+
 void Block::lanes_exited(WarpState& warp, uint32_t lanes) {
     live -= static_cast<uint32_t>(std::popcount(lanes));
+    if (cluster->arrived) {
+        cluster->arrived -= static_cast<uint32_t>(std::popcount(lanes & warp.cluster_pending));
+        cluster->complete_barrier();
+    }
     if (pending_barriers == 0) return;
     for (uint32_t id = 0; id < barriers.size(); ++id) {
         Barrier& barrier = barriers[id];
@@ -140,7 +163,9 @@ std::string WarpState::waits() const {
         if (group.wait == Wait::ready || !group.op) continue;
         char lanes[64];
         std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
-        text += std::string("\n  ") + lanes + (group.wait == Wait::barrier ? "in barrier " + std::to_string(group.barrier) : "waiting for lanes") +
+        text += std::string("\n  ") + lanes + (group.wait == Wait::barrier   ? "in barrier " + std::to_string(group.barrier)
+                                              : group.wait == Wait::cluster ? "in the cluster's barrier"
+                                                                            : "waiting for other lanes") +
                 ": " + block->launch->program->where(*group.op);
     }
     return text;

@@ -82,6 +82,7 @@ class WarpState : public Warp {
     BarrierRequest request;
     int64_t spent = 0;                   // work in this run() so far
     uint64_t spin_total = 0;
+    uint32_t cluster_pending = 0;        // lanes that have arrived at the cluster's barrier, which is not complete yet
 
   private:
     template <bool observed>
@@ -119,7 +120,7 @@ class Block {
   public:
     Launch* launch = nullptr;
     Worker* worker = nullptr;
-    Cluster* cluster = nullptr;          // null: the block is alone
+    Cluster* cluster = nullptr;          // without clusters, one of its own
     uint64_t number = 0;                 // linear index in the grid
     uint32_t index[3] = {0, 0, 0};
     uint32_t smid = 0;
@@ -137,6 +138,7 @@ class Block {
 
     // The lanes come to the barrier.  True: it is complete (others have been released), or they need not wait.
     bool arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& result);
+    void arrive_in_cluster(WarpState& warp, uint32_t lanes);
     void lanes_exited(WarpState& warp, uint32_t lanes);
     std::string waits() const;
 
@@ -153,7 +155,10 @@ struct Span {
 
 // The blocks that advance together; without clusters, one.
 struct Cluster {
-    std::vector<Block*> blocks;
+    std::vector<Block*> blocks;          // that still run
+    std::vector<Block*> ranks;           // all; null: has ended, and its shared memory with it
+    uint32_t arrived = 0;                // threads, at barrier.cluster
+    void complete_barrier();             // if everybody has arrived
     int64_t spent = 0;
     uint64_t spins = 0;
 };

@@ -157,7 +157,7 @@ void decode_atomic(Decoder& decoder, bool with_result) {
     decoder.take_one({"relaxed", "acquire", "release", "acq_rel"});
     decoder.take_one({"cta", "cluster", "gpu", "sys"});
     Region region = take_region(decoder);
-    if (region != Region::global && region != Region::shared && region != Region::generic)
+    if (region != Region::global && region != Region::shared && region != Region::generic && region != Region::cluster)
         decoder.unsupported("atomics in this state space");
     constexpr std::string_view names[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"};
     int which = decoder.take_one({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});

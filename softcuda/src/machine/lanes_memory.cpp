@@ -228,6 +228,7 @@ Exec pick(Region region, Type type, int row_bytes, bool load, bool vector) {
         case Region::kernel_param: return pick_type<Region::kernel_param>(type, row_bytes, load, vector);
         case Region::slot: return pick_type<Region::slot>(type, row_bytes, load, vector);
         case Region::generic: return pick_type<Region::generic>(type, row_bytes, load, vector);
+        case Region::cluster: return pick_type<Region::cluster>(type, row_bytes, load, vector);
     }
     return nullptr;
 }
@@ -324,6 +325,7 @@ void decode_cvta(Decoder& decoder) {
     op.dst = d.offset;
     op.a = a.offset;
     op.imm = 0;
+    if (region == Region::cluster) region = Region::shared;
     if (region == Region::shared) op.imm = shared_window;
     if (region == Region::local) op.imm = local_window;
     if (region == Region::shared && to) op.exec = exec_shared_offset;
@@ -332,6 +334,43 @@ void decode_cvta(Decoder& decoder) {
         op.exec = exec_add_params;
         op.imm = to ? ~0ull : 1;
     }
+}
+
+// mapa: the same variable in the block `b` of the cluster; of a generic address or of one in shared memory.
+template <class T>
+void exec_map(Warp& warp, const Op& op, uint32_t lanes) {
+    const T* a = warp.row<T>(op.a);
+    const uint32_t* rank = warp.row<uint32_t>(op.b);
+    each_lane(warp.row<T>(op.dst), lanes, [=](int i) -> T { return (a[i] & ~T(0xff000000u)) | (T(rank[i] + 1) << 24); });
+}
+
+template <class T>
+void exec_rank_of(Warp& warp, const Op& op, uint32_t lanes) {
+    const T* a = warp.row<T>(op.a);
+    const uint32_t own = warp.block->cluster_rank;
+    each_lane(warp.row<uint32_t>(op.dst), lanes, [=](int i) {
+        uint32_t rank = static_cast<uint32_t>(a[i] >> 24) & 0xff;
+        return rank ? rank - 1 : own;
+    });
+}
+
+void decode_mapa(Decoder& decoder) {
+    decoder.take("shared::cluster");
+    const int wide = decoder.take_one({"u32", "u64"});
+    if (wide < 0) decoder.unsupported();
+    Type type = wide ? Type::u64 : Type::u32;
+    Row a = decoder.source(1, type), b = decoder.source(2, Type::u32), d = decoder.destination(0, type);
+    Op& op = decoder.emit(wide ? exec_map<uint64_t> : exec_map<uint32_t>);
+    op.dst = d.offset, op.a = a.offset, op.b = b.offset;
+}
+
+void decode_getctarank(Decoder& decoder) {
+    decoder.take("shared::cluster");
+    const int wide = decoder.take_one({"u32", "u64"});
+    if (wide < 0) decoder.unsupported();
+    Row a = decoder.source(1, wide ? Type::u64 : Type::u32), d = decoder.destination(0, Type::u32);
+    Op& op = decoder.emit(wide ? exec_rank_of<uint64_t> : exec_rank_of<uint32_t>);
+    op.dst = d.offset, op.a = a.offset;
 }
 
 template <Region region>
@@ -345,7 +384,11 @@ void exec_is_space(Warp& warp, const Op& op, uint32_t lanes) {
         bool shared = address >= shared_window && address < shared_window_end;
         bool local = address >= local_window && address < local_window_end;
         bool param = address >= params && address < params + param_bytes;
-        if constexpr (region == Region::shared) return shared;
+        if constexpr (region == Region::shared) {
+            uint64_t rank = (address - shared_window) >> 24;
+            return shared && (rank == 0 || rank == warp.block->cluster_rank + 1u);
+        }
+        if constexpr (region == Region::cluster) return shared;
         if constexpr (region == Region::local) return local;
         if constexpr (region == Region::kernel_param) return param;
         bool constant = false;
@@ -361,6 +404,7 @@ void decode_isspacep(Decoder& decoder) {
     switch (region) {
         case Region::global: exec = exec_is_space<Region::global>; break;
         case Region::shared: exec = exec_is_space<Region::shared>; break;
+        case Region::cluster: exec = exec_is_space<Region::cluster>; break;
         case Region::local: exec = exec_is_space<Region::local>; break;
         case Region::constant: exec = exec_is_space<Region::constant>; break;
         case Region::kernel_param: exec = exec_is_space<Region::kernel_param>; break;
@@ -428,6 +472,8 @@ void register_memory(OperationTable& table) {
     table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("st", [](Decoder& decoder) { decode_access(decoder, false); });
     table.add("cvta", decode_cvta);
+    table.add("mapa", decode_mapa);
+    table.add("getctarank", decode_getctarank);
     table.add("isspacep", decode_isspacep);
     table.add("fence", decode_fence);
     table.add("membar", decode_membar);

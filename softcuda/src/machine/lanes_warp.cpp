@@ -258,6 +258,8 @@ void decode_elect(Decoder& decoder) {
 
 // --- barriers
 
+void exec_nothing(Warp&, const Op&, uint32_t) {}
+
 void exec_warp_barrier(Warp&, const Op&, uint32_t) {}
 
 void decode_warp_barrier(Decoder& decoder) {
@@ -292,7 +294,16 @@ void exec_barrier(Warp& warp, const Op& op, uint32_t lanes) {
 void decode_barrier(Decoder& decoder) {
     using Kind = BarrierRequest::Kind;
     if (decoder.take("warp")) return decode_warp_barrier(decoder);
-    if (decoder.take("cluster")) decoder.unsupported("clusters");
+    if (decoder.take("cluster")) {
+        const int form = decoder.take_one({"arrive", "wait"});
+        if (form < 0) decoder.unsupported();
+        decoder.take_one({"release", "relaxed", "acquire"});
+        decoder.take("aligned");
+        Op& op = decoder.emit(exec_nothing);
+        op.flow = Flow::cluster_barrier;
+        op.small[0] = static_cast<uint8_t>(form);
+        return;
+    }
     decoder.take("cta");
     decoder.take("aligned");
     const int form = decoder.take_one({"sync", "arrive", "red"});
@@ -322,8 +333,6 @@ void decode_barrier(Decoder& decoder) {
     op.small[0] = result;
     op.small[1] = static_cast<uint8_t>(kind);
 }
-
-void exec_nothing(Warp&, const Op&, uint32_t) {}
 
 void decode_nanosleep(Decoder& decoder) {
     if (!decoder.take("u32")) decoder.unsupported();

@@ -163,6 +163,7 @@ bool Worker::admit() {
     auto cluster = std::make_unique<Cluster>();
     if (launch.cluster_blocks == 1) {
         Block* block = make_block();
+        block->cluster = cluster.get();
         start_block(*block, number);
         cluster->blocks.push_back(block);
     } else {
@@ -179,6 +180,7 @@ bool Worker::admit() {
                     cluster->blocks.push_back(block);
                 }
     }
+    cluster->ranks = cluster->blocks;
     resident_.push_back(std::move(cluster));
     return true;
 }
@@ -207,6 +209,7 @@ bool Worker::run_turn(Cluster& cluster) {
             if (block.live == 0) {
                 if (launch.observer) launch.observer->block_end(block.warps[0]->place());
                 idle_blocks_.push_back(&block);
+                cluster.ranks[block.cluster_rank] = nullptr;
                 blocks.erase(blocks.begin() + static_cast<ptrdiff_t>(i));
             } else {
                 ++i;
@@ -215,11 +218,13 @@ bool Worker::run_turn(Cluster& cluster) {
         if (blocks.empty()) return false;
         if (!progress) {
             Block& block = *blocks[0];
+            std::string waits;
+            for (Block* other : blocks) waits += other->waits();
             Fault fault;
             fault.kind = FaultKind::deadlock;
             fault.block = block.number;
             fault.message = fault_head(fault.kind, launch) + ", " + block_name(block) +
-                            ": every warp that has not ended waits" + block.waits();
+                            ": every warp that has not ended waits" + waits;
             throw FaultError{std::move(fault)};
         }
         if (preempted && launch.cancelled.load(std::memory_order_relaxed)) break;

@@ -15,7 +15,7 @@
 namespace softcuda {
 
 // Generic windows: above the 47-bit user space of x86-64 and arm64 Linux, so never a host address.
-inline constexpr uint64_t shared_window = 0x0100'0000'0000'0000ull;   // + (cluster rank << 24) + offset
+inline constexpr uint64_t shared_window = 0x0100'0000'0000'0000ull;   // + offset in the own block's; + ((cluster rank + 1) << 24) for another's
 inline constexpr uint64_t shared_window_end = shared_window + (1ull << 32);
 inline constexpr uint64_t local_window = 0x0200'0000'0000'0000ull;    // + offset in the thread's own local memory
 inline constexpr uint64_t local_window_end = local_window + (1ull << 32);

@@ -67,6 +67,7 @@ void WarpState::start(const Function& kernel) {
     spins = 0;
     clock = 0;
     spin_total = 0;
+    cluster_pending = 0;
     favoured = 0;
     favoured_left = 0;
     groups.clear();
@@ -263,8 +264,19 @@ Stop WarpState::run_loop(int64_t slice) {
                     keep_on = false;
                     break;
                 }
-                case Flow::cluster_barrier:
-                    fault(FaultKind::illegal_instruction, *op, std::countr_zero(lanes), "cluster barriers are not supported");
+                case Flow::cluster_barrier: {          // small[0]: 0 arrive, 1 wait
+                    group.pc = static_cast<uint32_t>(op - code) + 1;
+                    if (active && op->small[0] == 0) block->arrive_in_cluster(*this, active);
+                    if (active == 0 || op->small[0] == 0 || !(cluster_pending & active)) {
+                        ++op;
+                        break;
+                    }
+                    Group* waiting = active == lanes ? &group : &split(group_index, active);
+                    waiting->wait = Wait::cluster;
+                    waiting->op = op;
+                    keep_on = false;
+                    break;
+                }
                 case Flow::branch_table:
                     group.pc = static_cast<uint32_t>(op - code) + 1;
                     if (active) branch_table(group, *op, active);

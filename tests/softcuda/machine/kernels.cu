@@ -1,5 +1,6 @@
 // Kernels that exercise the scheduler, memory and faults of the machine.  test_machine.py says what each must do.
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
 
 #include <cassert>
 #include <cstdio>
@@ -281,3 +282,32 @@ KERNEL traps(int *out) {
     if (threadIdx.x == 9) __trap();
 }
 KERNEL writes_to(int *out) { out[threadIdx.x] = 1; }
+
+// --- clusters
+
+KERNEL neighbours(int *out) {  // reads a variable of the next block of the cluster
+    auto cluster = cg::this_cluster();
+    __shared__ int s;
+    if (threadIdx.x == 0) s = blockIdx.x * 10;
+    cluster.sync();
+    int *next = cluster.map_shared_rank(&s, (cluster.block_rank() + 1) % cluster.num_blocks());
+    if (threadIdx.x == 0) out[blockIdx.x] = *next;
+    cluster.sync();
+}
+
+KERNEL early_leaver(int *out) {
+    auto cluster = cg::this_cluster();
+    if (cluster.block_rank() == 1) return;
+    cluster.sync();
+    out[blockIdx.x] = 1;
+}
+
+KERNEL copies_ahead(float *out, const float *in) {
+    __shared__ float s[128];
+    auto block = cg::this_thread_block();
+    cg::memcpy_async(block, s, in, 512);
+    cg::wait(block);
+    out[threadIdx.x] = s[127 - threadIdx.x];
+}
+
+KERNEL vector_atomics(float4 *sum) { atomicAdd(sum, make_float4(1, 2, 3, threadIdx.x)); }

@@ -1,6 +1,6 @@
 // Runs one kernel of a PTX file on the machine, without the driver: what the machine's tests call.
 //
-//   ptx_run FILE.ptx KERNEL --grid x,y,z --block x,y,z [--shared bytes] [--cooperative] ARGUMENT...
+//   ptx_run FILE.ptx KERNEL --grid x,y,z --block x,y,z [--shared bytes] [--cooperative] [--cluster x,y,z] ARGUMENT...
 //
 // An argument is  i32:5  u32:5  i64:5  f32:1.5  f64:1.5 , or memory that is printed afterwards:
 //   buf:i32:N[:iota|zero|VALUE]  (also u32, f32, f64, i64, u64).
@@ -94,6 +94,7 @@ int main(int argc, char** argv) try {
         else if (argument == "--block") config.block = dimensions(argv[++i]);
         else if (argument == "--shared") config.dynamic_shared = static_cast<uint32_t>(std::atoi(argv[++i]));
         else if (argument == "--cooperative") config.cooperative = true;
+        else if (argument == "--cluster") config.cluster = dimensions(argv[++i]);
         else if (argument == "--repeat") repeats = std::atoi(argv[++i]);
         else if (argument == "--workers") machine.workers = std::atoi(argv[++i]);
         else if (argument == "--quiet") quiet = true;

@@ -281,3 +281,29 @@ def load_error(run, tmp_path, body: str) -> str:
 def test_what_is_not_known_is_an_error_at_load(run, tmp_path, body, says):
     message = load_error(run, tmp_path, body)
     assert says in message and "PTX line" in message or "line 8" in message
+
+
+# --- clusters and asynchronous copies
+
+
+def test_blocks_of_a_cluster_read_each_others_shared_memory(run):
+    done = run("neighbours", "buf:i32:8", grid=8, block=32, options=("--cluster", "4"))
+    assert done.buffers == [[10 * (b // 4 * 4 + (b + 1) % 4) for b in range(8)]]
+
+
+def test_a_cluster_of_one(run):
+    assert run("neighbours", "buf:i32:3", grid=3, block=32).buffers == [[0, 10, 20]]
+
+
+def test_exited_blocks_are_not_waited_for_in_a_cluster(run):
+    done = run("early_leaver", "buf:i32:4:zero", grid=4, block=64, options=("--cluster", "2"))
+    assert (done.fault, done.buffers) == ("", [[1, 0, 1, 0]])
+
+
+def test_asynchronous_copies(run):
+    done = run("copies_ahead", "buf:f32:128", "buf:f32:128:iota", block=128)
+    assert done.buffers[0] == [127 - t for t in range(128)]
+
+
+def test_vector_atomics(run):
+    assert run("vector_atomics", "buf:f32:4:zero", grid=2, block=32).buffers == [[64, 128, 192, 2 * sum(range(32))]]
