@@ -1,5 +1,6 @@
-// Asynchronous copies to shared memory.  They are carried out when issued: PTX lets a copy be done at any time up to the
-// wait, and this is the earliest.
+// Asynchronous copies to shared memory, and mbarrier objects.
+//
+// Copies are carried out when issued: PTX lets a copy be done at any time up to the wait, and this is the earliest.
 #include <algorithm>
 
 #include "machine/access.h"
@@ -82,8 +83,123 @@ void decode_copy(Decoder& decoder) {
     op.extra = decoder.keep(copy);
 }
 
+// --- mbarrier: 64 bits of shared memory, opaque to programs
+
+struct Mbarrier {
+    uint64_t expected : 20, pending : 20, transactions : 23, phase : 1;    // transactions: bytes, in two's complement
+
+    void settle() {
+        if (pending != 0 || transactions != 0) return;
+        phase = phase ^ 1;
+        pending = expected;
+    }
+};
+static_assert(sizeof(Mbarrier) == 8);
+
+enum class Arrival : uint8_t { init, inval, arrive, arrive_drop, expect_tx, complete_tx };
+
+// b: count or bytes (0: no row, 1); small[4]: Arrival; small[5]: 1 if bytes are expected too, then c: bytes.
+void exec_mbarrier(Warp& warp, const Op& op, uint32_t lanes) {
+    Addresses addresses;
+    resolve_any(warp, op, lanes, 8, Access::atomic, addresses.at);
+    each_active(lanes, [&](int i) {
+        auto* at = reinterpret_cast<uint64_t*>(addresses.at[i]);
+        auto barrier = std::bit_cast<Mbarrier>(*at);
+        const uint64_t before = *at;
+        const uint32_t count = op.b ? warp.row<uint32_t>(op.b)[i] : 1;
+        switch (static_cast<Arrival>(op.small[4])) {
+            case Arrival::init: barrier = {count & 0xfffff, count & 0xfffff, 0, 0}; break;
+            case Arrival::inval: barrier = {}; break;
+            case Arrival::expect_tx: barrier.transactions = barrier.transactions + count; break;
+            case Arrival::complete_tx:
+                barrier.transactions = barrier.transactions - count;
+                barrier.settle();
+                break;
+            case Arrival::arrive_drop: barrier.expected = barrier.expected - count; [[fallthrough]];
+            case Arrival::arrive:
+                if (op.small[5]) barrier.transactions = barrier.transactions + warp.row<uint32_t>(op.c)[i];
+                if (count > barrier.pending)
+                    warp.fault(FaultKind::illegal_instruction, op, i,
+                               "more arrivals at an mbarrier than the " + std::to_string(barrier.pending) + " it still expects");
+                barrier.pending = barrier.pending - count;
+                barrier.settle();
+                break;
+        }
+        *at = std::bit_cast<uint64_t>(barrier);
+        if (op.small[0]) warp.row<uint64_t>(op.dst)[i] = before;
+    });
+}
+
+// True once the phase of the token b (or of parity b: small[4]) is complete.
+void exec_mbarrier_test(Warp& warp, const Op& op, uint32_t lanes) {
+    Addresses addresses;
+    resolve_any(warp, op, lanes, 8, Access::load, addresses.at);
+    uint32_t done = 0;
+    each_active(lanes, [&](int i) {
+        auto barrier = std::bit_cast<Mbarrier>(*reinterpret_cast<const uint64_t*>(addresses.at[i]));
+        uint64_t phase = op.small[4] ? warp.row<uint32_t>(op.b)[i] & 1 : warp.row<uint64_t>(op.b)[i] >> 63;
+        done |= uint32_t(barrier.phase != phase) << i;
+    });
+    uint32_t& p = warp.predicate(op.dst);
+    p = (p & ~lanes) | done;
+    if (done != lanes) ++warp.spins;
+}
+
+void exec_pending_count(Warp& warp, const Op& op, uint32_t lanes) {
+    each_active(lanes, [&](int i) {
+        warp.row<uint32_t>(op.dst)[i] = static_cast<uint32_t>(std::bit_cast<Mbarrier>(warp.row<uint64_t>(op.a)[i]).pending);
+    });
+}
+
+void decode_mbarrier(Decoder& decoder) {
+    const int form = decoder.take_one(
+        {"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "pending_count"});
+    if (form < 0) decoder.unsupported();
+    if (form == 8) {
+        if (!decoder.take("b64")) decoder.unsupported();
+        Row a = decoder.source(1, Type::b64), d = decoder.destination(0, Type::u32);
+        Op& op = decoder.emit(exec_pending_count);
+        op.dst = d.offset, op.a = a.offset;
+        return;
+    }
+    const bool waits = form == 6 || form == 7;
+    const bool arrives = form == 2 || form == 3;
+    const bool parity = waits && decoder.take("parity");
+    const bool expects = arrives && decoder.take("expect_tx");
+    if (arrives) decoder.take("noComplete");
+    decoder.take_one({"release", "acquire", "relaxed"});
+    decoder.take_one({"cta", "cluster"});
+    Region region = take_region(decoder);
+    if (region != Region::shared && region != Region::cluster && region != Region::generic) decoder.unsupported();
+    const bool has_type = decoder.take("b64");
+    if (!has_type && form != 4 && form != 5) decoder.unsupported("no type");
+    size_t at = waits || arrives ? 1 : 0;
+    // `mbarrier.arrive [a]` may stand without a place for its token.
+    if (arrives && decoder.operand(0).kind == ptx::OperandKind::address) at = 0;
+    Address address = decoder.address(at, space_name(region));
+    Row b, c, d;
+    if (waits) {
+        b = decoder.source(at + 1, parity ? Type::u32 : Type::b64);
+        if (decoder.count() > at + 2) decoder.source(at + 2, Type::u32);    // how long to try
+        d = decoder.destination(0, Type::pred);
+    } else {
+        if (expects) c = decoder.source(at + 1, Type::u32);
+        else if (decoder.count() > at + 1) b = decoder.source(at + 1, Type::u32);
+        if (at == 1 && decoder.operand(0).kind != ptx::OperandKind::sink) d = decoder.destination(0, Type::b64);
+    }
+    Op& op = decoder.emit(waits ? exec_mbarrier_test : exec_mbarrier);
+    set_address(op, address, region);
+    op.dst = d.offset, op.b = b.offset, op.c = c.offset;
+    op.small[0] = d.offset != 0;
+    op.small[4] = static_cast<uint8_t>(waits ? parity : form);
+    op.small[5] = expects;
+}
+
 }  // namespace
 
-void register_async(OperationTable& table) { table.add("cp", decode_copy); }
+void register_async(OperationTable& table) {
+    table.add("cp", decode_copy);
+    table.add("mbarrier", decode_mbarrier);
+}
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cstdio>
+#include <cuda/barrier>
 
 namespace cg = cooperative_groups;
 #define KERNEL extern "C" __global__ void
@@ -311,3 +312,19 @@ KERNEL copies_ahead(float *out, const float *in) {
 }
 
 KERNEL vector_atomics(float4 *sum) { atomicAdd(sum, make_float4(1, 2, 3, threadIdx.x)); }
+
+KERNEL passes_through_an_mbarrier(int *out) {  // four phases; every thread arrives, then waits
+    __shared__ int s[64];
+    __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+    int t = threadIdx.x;
+    if (t == 0) init(&barrier, 64);
+    __syncthreads();
+    int v = t;
+    for (int phase = 0; phase < 4; phase++) {
+        s[t] = v;
+        barrier.arrive_and_wait();
+        v = s[(t + 1) % 64];
+        barrier.arrive_and_wait();
+    }
+    out[t] = v;
+}

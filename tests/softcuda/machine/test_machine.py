@@ -307,3 +307,9 @@ def test_asynchronous_copies(run):
 
 def test_vector_atomics(run):
     assert run("vector_atomics", "buf:f32:4:zero", grid=2, block=32).buffers == [[64, 128, 192, 2 * sum(range(32))]]
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_mbarriers(run, seed):
+    done = run("passes_through_an_mbarrier", "buf:i32:64", block=64, seed=seed)
+    assert done.buffers == [[(t + 4) % 64 for t in range(64)]]
