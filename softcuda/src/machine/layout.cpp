@@ -140,7 +140,8 @@ void Layout::place_variables(Memory& memory) {
         uint64_t address = memory.allocate(bytes, kind, label, std::max(1u, variable.align));
         program_.allocations.push_back(address);
         std::memset(reinterpret_cast<void*>(address), 0, bytes);
-        std::memcpy(reinterpret_cast<void*>(address), variable.initial.data(), std::min<size_t>(variable.initial.size(), bytes));
+        if (!variable.initial.empty())
+            std::memcpy(reinterpret_cast<void*>(address), variable.initial.data(), std::min<size_t>(variable.initial.size(), bytes));
         program_.symbols[name] = {address, variable.bytes, variable.space};
     };
     for (const ptx::Variable& variable : module_.variables) place(variable, variable.name);
