@@ -13,34 +13,38 @@ namespace softcuda::SOFTCUDA_LEVEL {
 // a parameter slot: imm = offset in the frame, b = bytes a lane.  small[0] = elements of a vector, small[2] = Region,
 // small[3] = marks (below).
 enum class Region : uint8_t { global, shared, local, constant, kernel_param, slot, generic, cluster };
-inline constexpr uint8_t mark_spins = 1;       // a waiting loop would contain it
-inline constexpr uint8_t mark_result = 2;      // atom: somebody reads the result
+inline constexpr uint8_t mark_spins = 1;   // a waiting loop would contain it
+inline constexpr uint8_t mark_result = 2;  // atom: somebody reads the result
 
 inline Space space_of(Region region) {
     switch (region) {
         case Region::global: return Space::global;
-        case Region::shared: case Region::cluster: return Space::shared;
+        case Region::shared:
+        case Region::cluster: return Space::shared;
         case Region::local: return Space::local;
         case Region::constant: return Space::constant;
-        case Region::kernel_param: case Region::slot: return Space::param;
+        case Region::kernel_param:
+        case Region::slot: return Space::param;
         case Region::generic: return Space::generic;
     }
     return Space::generic;
 }
 
 struct Addresses {
-    alignas(64) uint64_t at[warp_size];        // host addresses; idle lanes repeat an active one
+    alignas(64) uint64_t at[warp_size];  // host addresses; idle lanes repeat an active one
 };
 
 inline const char* verb(Access access) {
     return access == Access::load ? "read" : access == Access::store ? "write" : "atomic operation";
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void fault_at(Warp& warp, const Op& op, int lane, FaultKind kind, Access access,
-                                                            uint64_t address, uint64_t bytes, const std::string& why) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void fault_at(Warp& warp, const Op& op, int lane, FaultKind kind,
+                                                            Access access, uint64_t address, uint64_t bytes,
+                                                            const std::string& why) {
     char text[96];
-    std::snprintf(text, sizeof text, "%s of %llu byte%s at 0x%llx, ", verb(access), static_cast<unsigned long long>(bytes),
-                  bytes == 1 ? "" : "s", static_cast<unsigned long long>(address));
+    std::snprintf(text, sizeof text, "%s of %llu byte%s at 0x%llx, ", verb(access),
+                  static_cast<unsigned long long>(bytes), bytes == 1 ? "" : "s",
+                  static_cast<unsigned long long>(address));
     warp.fault_address = address;
     warp.fault(kind, op, lane, text + why);
 }
@@ -60,7 +64,8 @@ inline const char* verb(Access access) {
         int lane = std::countr_zero(rest);
         const Allocation* allocation = Memory::find(view, at[lane]);
         if (!allocation || bytes > allocation->end() - at[lane])
-            fault_at(warp, op, lane, FaultKind::illegal_address, access, at[lane], bytes, Memory::describe(view, at[lane], bytes));
+            fault_at(warp, op, lane, FaultKind::illegal_address, access, at[lane], bytes,
+                     Memory::describe(view, at[lane], bytes));
         if (writes && allocation->read_only)
             fault_at(warp, op, lane, FaultKind::illegal_address, access, at[lane], bytes,
                      Memory::describe(view, at[lane], bytes) + ", which kernels may only read");
@@ -75,12 +80,13 @@ inline const char* verb(Access access) {
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = std::countr_zero(rest);
         if (offsets[lane] >= limit || bytes > limit - offsets[lane])
-            fault_at(warp, op, lane, FaultKind::illegal_address, access, offsets[lane], bytes,
-                     "but " + std::string(where) + " ends at 0x" + [&] {
-                         char text[24];
-                         std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(limit));
-                         return std::string(text);
-                     }());
+            fault_at(
+                warp, op, lane, FaultKind::illegal_address, access, offsets[lane], bytes,
+                "but " + std::string(where) + " ends at 0x" + [&] {
+                    char text[24];
+                    std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(limit));
+                    return std::string(text);
+                }());
         if (offsets[lane] % bytes != 0) fault_misaligned(warp, op, lane, access, offsets[lane], bytes);
     }
 }
@@ -115,8 +121,8 @@ inline void effective(Warp& warp, const Op& op, uint32_t lanes, uint64_t* at) {
     }
 }
 
-[[gnu::cold, gnu::noinline]] inline void observe(Warp& warp, const Op& op, uint32_t lanes, uint32_t bytes, Region region, Access access,
-                                                 const uint64_t* at) {
+[[gnu::cold, gnu::noinline]] inline void observe(Warp& warp, const Op& op, uint32_t lanes, uint32_t bytes,
+                                                 Region region, Access access, const uint64_t* at) {
     auto& state = static_cast<WarpState&>(warp);
     if (region != Region::generic) {
         warp.observer->memory(state.place(), op, {space_of(region), access, lanes, bytes, at});
@@ -143,34 +149,39 @@ inline bool fits_global(Warp& warp, const Op& op, uint64_t bytes, Access access,
 }
 
 // Lanes that point into different windows of the generic space, or into shared or local memory.
-[[gnu::noinline]] inline void resolve_windows(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes, Access access, uint64_t* at) {
+[[gnu::noinline]] inline void resolve_windows(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes, Access access,
+                                              uint64_t* at) {
     const Block& block = *warp.block;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = std::countr_zero(rest);
         uint64_t address = at[lane];
         if (address >= shared_window && address < shared_window_end) {
             uint64_t offset = (address - shared_window) & 0xffffff;
-            uint64_t rank = (address - shared_window) >> 24;           // 0: the own block, else a rank of the cluster + 1
+            uint64_t rank = (address - shared_window) >> 24;  // 0: the own block, else a rank of the cluster + 1
             const Block* owner = &block;
             if (rank) {
                 const auto& ranks = block.cluster->ranks;
                 if (rank > ranks.size())
-                    fault_at(warp, op, lane, FaultKind::illegal_address, access, address, bytes, "in shared memory of no block of the cluster");
+                    fault_at(warp, op, lane, FaultKind::illegal_address, access, address, bytes,
+                             "in shared memory of no block of the cluster");
                 owner = ranks[rank - 1];
                 if (!owner)
-                    fault_at(warp, op, lane, FaultKind::illegal_address, access, address, bytes,
-                             "in shared memory of block " + std::to_string(rank - 1) + " of the cluster, which has ended");
+                    fault_at(
+                        warp, op, lane, FaultKind::illegal_address, access, address, bytes,
+                        "in shared memory of block " + std::to_string(rank - 1) + " of the cluster, which has ended");
             }
             uint64_t offsets[warp_size];
             offsets[lane] = offset;
-            check_window(warp, op, 1u << lane, bytes, access, offsets, owner->shared_bytes, "the block's shared memory");
+            check_window(warp, op, 1u << lane, bytes, access, offsets, owner->shared_bytes,
+                         "the block's shared memory");
             at[lane] = reinterpret_cast<uint64_t>(owner->shared) + offset;
         } else if (address >= local_window && address < local_window_end) {
             uint64_t offsets[warp_size];
             offsets[lane] = address - local_window;
             check_window(warp, op, 1u << lane, bytes, access, offsets, block.local_stride, "the thread's local memory");
             at[lane] = reinterpret_cast<uint64_t>(block.local) +
-                       uint64_t(block.local_stride) * (warp.index * warp_size + static_cast<uint32_t>(lane)) + offsets[lane];
+                       uint64_t(block.local_stride) * (warp.index * warp_size + static_cast<uint32_t>(lane)) +
+                       offsets[lane];
         } else {
             check_global(warp, op, 1u << lane, bytes, access, at);
         }
@@ -238,19 +249,22 @@ inline void resolve_any(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes
     }
 }
 
-void register_async(OperationTable& table);    // lanes_async.cpp, a part of the memory family
+void register_async(OperationTable& table);  // lanes_async.cpp, a part of the memory family
 
 // --- decoding
 
 // The state space among the modifiers, and the address operand `i` in it, written into an Op later by set_address.
 inline Region take_region(Decoder& decoder) {
-    switch (decoder.take_one({"global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func",
-                              "shared::cluster"})) {
+    switch (decoder.take_one({"global", "shared", "shared::cta", "local", "const", "param", "param::entry",
+                              "param::func", "shared::cluster"})) {
         case 0: return Region::global;
-        case 1: case 2: return Region::shared;
+        case 1:
+        case 2: return Region::shared;
         case 3: return Region::local;
         case 4: return Region::constant;
-        case 5: case 6: case 7: return Region::kernel_param;
+        case 5:
+        case 6:
+        case 7: return Region::kernel_param;
         case 8: return Region::cluster;
         default: return Region::generic;
     }
@@ -277,7 +291,8 @@ inline void set_address(Op& op, const Address& address, Region region) {
 
 // Cache and prefetch hints say nothing about results.  True if a cache-policy operand follows the others.
 inline bool take_hints(Decoder& decoder) {
-    decoder.take_one({"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"});
+    decoder.take_one(
+        {"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"});
     decoder.take_one({"L2::evict_normal", "L2::evict_first", "L2::evict_last"});
     bool policy = decoder.take("L2::cache_hint");
     decoder.take_one({"L2::64B", "L2::128B", "L2::256B"});

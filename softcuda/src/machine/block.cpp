@@ -82,8 +82,8 @@ bool Block::arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& resu
     } else if (barrier.expected != expected) {
         auto count = [](uint32_t n) { return n ? std::to_string(n) + " threads" : std::string("all threads"); };
         warp.fault(FaultKind::illegal_instruction, op, lane,
-                   "barrier " + std::to_string(request.id) + " for " + count(expected) + ", while others wait in it for " +
-                       count(barrier.expected));
+                   "barrier " + std::to_string(request.id) + " for " + count(expected) +
+                       ", while others wait in it for " + count(barrier.expected));
     }
     // The hardware counts whole warps: lanes that do not exist (any more) come with the first of their warp.
     if (barrier.lanes[warp.index] == 0)
@@ -152,7 +152,8 @@ void Block::lanes_exited(WarpState& warp, uint32_t lanes) {
     for (uint32_t id = 0; id < barriers.size(); ++id) {
         Barrier& barrier = barriers[id];
         if (!barrier.pending) continue;
-        if (barrier.lanes[warp.index]) barrier.arrived += static_cast<uint32_t>(std::popcount(lanes & ~barrier.lanes[warp.index]));
+        if (barrier.lanes[warp.index])
+            barrier.arrived += static_cast<uint32_t>(std::popcount(lanes & ~barrier.lanes[warp.index]));
         if (complete(barrier)) release(id);
     }
 }
@@ -163,9 +164,10 @@ std::string WarpState::waits() const {
         if (group.wait == Wait::ready || !group.op) continue;
         char lanes[64];
         std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
-        text += std::string("\n  ") + lanes + (group.wait == Wait::barrier   ? "in barrier " + std::to_string(group.barrier)
-                                              : group.wait == Wait::cluster ? "in the cluster's barrier"
-                                                                            : "waiting for other lanes") +
+        text += std::string("\n  ") + lanes +
+                (group.wait == Wait::barrier   ? "in barrier " + std::to_string(group.barrier)
+                 : group.wait == Wait::cluster ? "in the cluster's barrier"
+                                               : "waiting for other lanes") +
                 ": " + block->launch->program->where(*group.op);
     }
     return text;

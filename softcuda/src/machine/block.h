@@ -30,12 +30,12 @@ class WarpState;
 struct Frame {
     std::byte* rows = nullptr;
     const Function* function = nullptr;
-    Frame* parent = nullptr;             // null: the kernel itself
-    const CallSite* site = nullptr;      // in the parent
+    Frame* parent = nullptr;         // null: the kernel itself
+    const CallSite* site = nullptr;  // in the parent
     uint32_t return_pc = 0;
-    uint32_t references = 0;             // groups that run in it, and child frames
+    uint32_t references = 0;  // groups that run in it, and child frames
     uint32_t depth = 0;
-    uint32_t local_base = 0;             // offset of its .local variables in each thread's local memory
+    uint32_t local_base = 0;  // offset of its .local variables in each thread's local memory
     Frame* next_free = nullptr;
 };
 
@@ -46,18 +46,18 @@ struct Group {
     uint32_t pc = 0;
     Frame* frame = nullptr;
     Wait wait = Wait::ready;
-    uint8_t barrier = 0;                 // which, if it waits at one
-    const Op* op = nullptr;              // where it waits
-    int64_t age = 0;                     // work the warp has done while this group was ready and did not run
+    uint8_t barrier = 0;     // which, if it waits at one
+    const Op* op = nullptr;  // where it waits
+    int64_t age = 0;         // work the warp has done while this group was ready and did not run
 };
 
 // What a bar/barrier instruction asks for; its exec fills it in.
 struct BarrierRequest {
     enum class Kind : uint8_t { sync, arrive, popc, all, any };
     uint32_t id = 0;
-    uint32_t threads = 0;                // 0: all of the block
+    uint32_t threads = 0;  // 0: all of the block
     Kind kind = Kind::sync;
-    uint32_t votes = 0;                  // lanes whose predicate holds
+    uint32_t votes = 0;  // lanes whose predicate holds
 };
 
 // Runs until the slice is used, every lane waits, or all have exited.
@@ -72,17 +72,17 @@ class WarpState : public Warp {
     WarpPlace place() const;
     // Warp instructions run so far, as seen from inside `op` (which is running): the clock.
     uint64_t clock_at(const Op& op) const { return clock + uint64_t(&op - segment_begin); }
-    void reduce_result(const Group& group, uint32_t value);    // of bar.red, into the waiting lanes' row
-    std::string waits() const;                                 // "lanes 0x0000ffff wait at bar.sync (x.cu:12)"
+    void reduce_result(const Group& group, uint32_t value);  // of bar.red, into the waiting lanes' row
+    std::string waits() const;                               // "lanes 0x0000ffff wait at bar.sync (x.cu:12)"
 
     std::vector<Group> groups;
-    Frame* current = nullptr;            // frame of the group that runs
+    Frame* current = nullptr;  // frame of the group that runs
     uint64_t clock = 0;
     const Op* segment_begin = nullptr;
     BarrierRequest request;
-    int64_t spent = 0;                   // work in this run() so far
+    int64_t spent = 0;  // work in this run() so far
     uint64_t spin_total = 0;
-    uint32_t cluster_pending = 0;        // lanes that have arrived at the cluster's barrier, which is not complete yet
+    uint32_t cluster_pending = 0;  // lanes that have arrived at the cluster's barrier, which is not complete yet
 
   private:
     template <bool observed>
@@ -101,17 +101,17 @@ class WarpState : public Warp {
     void branch_table(Group& group, const Op& op, uint32_t lanes);
     void finish(Group& group, const Op& op, uint32_t lanes, bool whole_thread);
     Group& split(size_t index, uint32_t lanes);
-    uint32_t favoured = 0;               // lanes that run next although others come first, to be fair …
-    int64_t favoured_left = 0;           // … for this much work
+    uint32_t favoured = 0;      // lanes that run next although others come first, to be fair …
+    int64_t favoured_left = 0;  // … for this much work
 };
 
 struct Barrier {
-    uint32_t expected = 0;               // threads; 0: all that live
-    uint32_t arrived = 0;                // threads, absent lanes of the warps that came included when `expected`
-    uint32_t live_arrived = 0;           // threads that really came
-    uint32_t votes = 0;                  // whose predicate held
+    uint32_t expected = 0;      // threads; 0: all that live
+    uint32_t arrived = 0;       // threads, absent lanes of the warps that came included when `expected`
+    uint32_t live_arrived = 0;  // threads that really came
+    uint32_t votes = 0;         // whose predicate held
     bool pending = false;
-    std::vector<uint32_t> lanes;         // of each warp, those that came
+    std::vector<uint32_t> lanes;  // of each warp, those that came
 };
 
 struct Cluster;
@@ -120,21 +120,21 @@ class Block {
   public:
     Launch* launch = nullptr;
     Worker* worker = nullptr;
-    Cluster* cluster = nullptr;          // without clusters, one of its own
-    uint64_t number = 0;                 // linear index in the grid
+    Cluster* cluster = nullptr;  // without clusters, one of its own
+    uint64_t number = 0;         // linear index in the grid
     uint32_t index[3] = {0, 0, 0};
     uint32_t smid = 0;
     uint32_t cluster_rank = 0;
     std::byte* shared = nullptr;
-    uint32_t shared_bytes = 0;           // reserved, static and dynamic
-    std::byte* local = nullptr;          // thread t's begins at t * local_stride
+    uint32_t shared_bytes = 0;   // reserved, static and dynamic
+    std::byte* local = nullptr;  // thread t's begins at t * local_stride
     uint32_t local_stride = 0;
-    uint32_t live = 0;                   // threads that have not exited
+    uint32_t live = 0;  // threads that have not exited
     uint32_t live_warps = 0;
     std::vector<std::unique_ptr<WarpState>> warps;
-    std::vector<uint32_t> order;         // in which warps take turns
+    std::vector<uint32_t> order;  // in which warps take turns
     std::array<Barrier, 16> barriers;
-    uint32_t pending_barriers = 0;       // how many have arrivals
+    uint32_t pending_barriers = 0;  // how many have arrivals
 
     // The lanes come to the barrier.  True: it is complete (others have been released), or they need not wait.
     bool arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& result);
@@ -155,10 +155,10 @@ struct Span {
 
 // The blocks that advance together; without clusters, one.
 struct Cluster {
-    std::vector<Block*> blocks;          // that still run
-    std::vector<Block*> ranks;           // all; null: has ended, and its shared memory with it
-    uint32_t arrived = 0;                // threads, at barrier.cluster
-    void complete_barrier();             // if everybody has arrived
+    std::vector<Block*> blocks;  // that still run
+    std::vector<Block*> ranks;   // all; null: has ended, and its shared memory with it
+    uint32_t arrived = 0;        // threads, at barrier.cluster
+    void complete_barrier();     // if everybody has arrived
     int64_t spent = 0;
     uint64_t spins = 0;
 };
@@ -171,9 +171,9 @@ class Worker {
 
     Launch& launch;
     const int index;
-    bool alone = true;                   // no other worker runs this launch: atomics need not be the host's
+    bool alone = true;  // no other worker runs this launch: atomics need not be the host's
     static constexpr size_t span_count = 64;
-    std::array<Span, span_count> load_spans, store_spans;   // by instruction: the allocation it touched last
+    std::array<Span, span_count> load_spans, store_spans;  // by instruction: the allocation it touched last
     Span& load_span(const Op& op) { return load_spans[(reinterpret_cast<uintptr_t>(&op) / sizeof(Op)) % span_count]; }
     Span& store_span(const Op& op) { return store_spans[(reinterpret_cast<uintptr_t>(&op) / sizeof(Op)) % span_count]; }
 
@@ -182,14 +182,14 @@ class Worker {
 
   private:
     bool admit();
-    bool run_turn(Cluster& cluster);     // false: it is finished
+    bool run_turn(Cluster& cluster);  // false: it is finished
     Block* make_block();
     void start_block(Block& block, uint64_t number);
 
     std::vector<std::unique_ptr<Block>> blocks_;
     std::vector<Block*> idle_blocks_;
     std::vector<std::unique_ptr<Cluster>> resident_;
-    std::vector<Frame*> free_frames_;    // by function index
+    std::vector<Frame*> free_frames_;  // by function index
     std::vector<Frame*> all_frames_;
     std::mt19937_64 random_;
 };
@@ -198,7 +198,7 @@ struct Fault {
     FaultKind kind = FaultKind::internal;
     std::string message;
     uint64_t address = 0;
-    uint64_t block = ~0ull;              // the fault of the lowest block is reported, whatever ran first
+    uint64_t block = ~0ull;  // the fault of the lowest block is reported, whatever ran first
 };
 
 class Printer;
@@ -216,26 +216,26 @@ class Launch {
     Observer* observer = nullptr;
     Printer* printer = nullptr;
     DeviceHeap* heap = nullptr;
-    const std::byte* params = nullptr;   // also a device address, for cvta.param
+    const std::byte* params = nullptr;  // also a device address, for cvta.param
     uint32_t param_bytes = 0;
-    uint64_t grid_workspace = 0;         // device address for %envreg1/2; 0: not cooperative
-    uint64_t serial = 0;                 // %gridid
-    uint32_t shared_begin = 0;           // where static shared memory begins
-    uint32_t dynamic_base = 0;           // where dynamic shared memory begins
-    uint32_t shared_bytes = 0;           // all, reserved included
+    uint64_t grid_workspace = 0;  // device address for %envreg1/2; 0: not cooperative
+    uint64_t serial = 0;          // %gridid
+    uint32_t shared_begin = 0;    // where static shared memory begins
+    uint32_t dynamic_base = 0;    // where dynamic shared memory begins
+    uint32_t shared_bytes = 0;    // all, reserved included
     uint32_t local_stride = 0;
-    uint64_t resident_limit = 1;         // blocks (or clusters) a worker may hold at once
+    uint64_t resident_limit = 1;  // blocks (or clusters) a worker may hold at once
     uint32_t cluster_blocks = 1;
     uint64_t cluster_count = 1;
     std::atomic<uint64_t> next_cluster{0};
-    std::atomic<uint64_t> fault_block{~0ull};   // blocks from here on are cancelled
+    std::atomic<uint64_t> fault_block{~0ull};  // blocks from here on are cancelled
     std::atomic<bool> cancelled{false};
     std::chrono::steady_clock::time_point started, deadline;
     bool has_deadline = false;
 
     void report(Fault fault);
     Fault take_fault();
-    uint64_t permuted(uint64_t turn) const;     // the block (cluster) to start in this turn
+    uint64_t permuted(uint64_t turn) const;  // the block (cluster) to start in this turn
 
   private:
     std::mutex mutex_;

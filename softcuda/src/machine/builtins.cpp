@@ -16,7 +16,8 @@ T argument(const Warp& warp, const Op& op, size_t index, int lane) {
     T value{};
     if (index >= site.params.size()) return value;
     const Slot& slot = site.params[index];
-    std::memcpy(&value, warp.frame + slot.offset + static_cast<uint32_t>(lane) * slot.bytes, std::min<size_t>(sizeof value, slot.bytes));
+    std::memcpy(&value, warp.frame + slot.offset + static_cast<uint32_t>(lane) * slot.bytes,
+                std::min<size_t>(sizeof value, slot.bytes));
     return value;
 }
 
@@ -25,7 +26,8 @@ void give_back(Warp& warp, const Op& op, int lane, T value) {
     const CallSite& site = *static_cast<const CallSite*>(op.extra);
     if (site.returns.empty()) return;
     const Slot& slot = site.returns[0];
-    std::memcpy(warp.frame + slot.offset + static_cast<uint32_t>(lane) * slot.bytes, &value, std::min<size_t>(sizeof value, slot.bytes));
+    std::memcpy(warp.frame + slot.offset + static_cast<uint32_t>(lane) * slot.bytes, &value,
+                std::min<size_t>(sizeof value, slot.bytes));
 }
 
 // Host memory behind a generic address, or null: what of it is there for `bytes`.
@@ -38,7 +40,8 @@ const std::byte* readable(Warp& warp, int lane, uint64_t address, uint64_t bytes
     if (address >= local_window && address < local_window_end) {
         uint64_t offset = address - local_window;
         if (offset + bytes > block.local_stride) return nullptr;
-        return block.local + uint64_t(block.local_stride) * (warp.index * warp_size + static_cast<uint32_t>(lane)) + offset;
+        return block.local + uint64_t(block.local_stride) * (warp.index * warp_size + static_cast<uint32_t>(lane)) +
+               offset;
     }
     const Allocation* allocation = Memory::find(*block.launch->view, address);
     return allocation && bytes <= allocation->end() - address ? reinterpret_cast<const std::byte*>(address) : nullptr;
@@ -61,7 +64,8 @@ std::string text_at(Warp& warp, const Op& op, int lane, uint64_t address) {
 // One %-conversion with its value taken from `values` (8-byte slots by alignment, as the compiler packs them).
 class Formatter {
   public:
-    Formatter(Warp& warp, const Op& op, int lane, uint64_t values) : warp_(warp), op_(op), lane_(lane), values_(values) {}
+    Formatter(Warp& warp, const Op& op, int lane, uint64_t values)
+        : warp_(warp), op_(op), lane_(lane), values_(values) {}
 
     std::string format(const std::string& form) {
         std::string text;
@@ -94,21 +98,30 @@ class Formatter {
             char conversion = form[i];
             switch (conversion) {
                 case '%': text += '%'; break;
-                case 'd': case 'i':
+                case 'd':
+                case 'i':
                     text += longs ? print(spec + "ll" + conversion, static_cast<long long>(next<int64_t>()))
                                   : print(spec + conversion, next<int32_t>());
                     break;
-                case 'u': case 'x': case 'X': case 'o':
+                case 'u':
+                case 'x':
+                case 'X':
+                case 'o':
                     text += longs ? print(spec + "ll" + conversion, static_cast<unsigned long long>(next<uint64_t>()))
                                   : print(spec + conversion, next<uint32_t>());
                     break;
                 case 'c': text += print(spec + conversion, next<int32_t>()); break;
-                case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-                    text += print(spec + conversion, next<double>());
-                    break;
+                case 'e':
+                case 'E':
+                case 'f':
+                case 'F':
+                case 'g':
+                case 'G':
+                case 'a':
+                case 'A': text += print(spec + conversion, next<double>()); break;
                 case 'p': text += print(spec + conversion, reinterpret_cast<void*>(next<uint64_t>())); break;
                 case 's': text += print(spec + conversion, text_at(warp_, op_, lane_, next<uint64_t>()).c_str()); break;
-                default: text += form.substr(begin, i - begin + 1);     // as CUDA does: printed as it stands
+                default: text += form.substr(begin, i - begin + 1);  // as CUDA does: printed as it stands
             }
         }
         return text;
@@ -150,8 +163,10 @@ int arguments_named(const std::string& form) {
     int count = 0;
     for (size_t i = 0; i + 1 < form.size(); ++i) {
         if (form[i] != '%') continue;
-        if (form[i + 1] == '%') ++i;
-        else ++count;
+        if (form[i + 1] == '%')
+            ++i;
+        else
+            ++count;
     }
     return count;
 }
@@ -160,7 +175,8 @@ void exec_vprintf(Warp& warp, const Op& op, uint32_t lanes) {
     for (; lanes; lanes &= lanes - 1) {
         int lane = std::countr_zero(lanes);
         std::string form = text_at(warp, op, lane, argument<uint64_t>(warp, op, 0, lane));
-        warp.block->launch->printer->print(Formatter(warp, op, lane, argument<uint64_t>(warp, op, 1, lane)).format(form));
+        warp.block->launch->printer->print(
+            Formatter(warp, op, lane, argument<uint64_t>(warp, op, 1, lane)).format(form));
         give_back<int32_t>(warp, op, lane, arguments_named(form));
     }
 }
@@ -169,7 +185,7 @@ void exec_assertfail(Warp& warp, const Op& op, uint32_t lanes) {
     const Launch& launch = *warp.block->launch;
     const Dim3& shape = launch.config->block;
     std::string first;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {     // every failing lane says so, the first ends the launch
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {  // every failing lane says so, the first ends the launch
         int lane = std::countr_zero(rest);
         std::string condition = text_at(warp, op, lane, argument<uint64_t>(warp, op, 0, lane));
         std::string file = text_at(warp, op, lane, argument<uint64_t>(warp, op, 1, lane));
@@ -178,10 +194,10 @@ void exec_assertfail(Warp& warp, const Op& op, uint32_t lanes) {
         uint32_t thread = warp.index * warp_size + static_cast<uint32_t>(lane);
         const uint32_t* block = warp.block->index;
         char where[160];
-        std::snprintf(where, sizeof where, "block: [%u,%u,%u], thread: [%u,%u,%u]", block[0], block[1], block[2], thread % shape.x,
-                      thread / shape.x % shape.y, thread / (shape.x * shape.y));
-        launch.printer->print(file + ":" + std::to_string(line) + ": " + function + ": " + where + " Assertion `" + condition +
-                              "` failed.\n");
+        std::snprintf(where, sizeof where, "block: [%u,%u,%u], thread: [%u,%u,%u]", block[0], block[1], block[2],
+                      thread % shape.x, thread / shape.x % shape.y, thread / (shape.x * shape.y));
+        launch.printer->print(file + ":" + std::to_string(line) + ": " + function + ": " + where + " Assertion `" +
+                              condition + "` failed.\n");
         if (first.empty()) first = "assertion `" + condition + "` of " + file + ":" + std::to_string(line);
     }
     warp.fault(FaultKind::assertion, op, std::countr_zero(lanes), first);

@@ -36,14 +36,15 @@ enum class Level { generic, avx2, avx512 };
 Level choose_level() {
     Level best = Level::generic;
 #if defined(SOFTCUDA_HAVE_AVX2)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) best = Level::avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        best = Level::avx2;
 #endif
 #if defined(SOFTCUDA_HAVE_AVX512)
     if (best == Level::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
         best = Level::avx512;
 #endif
-    if (const char* asked = std::getenv("SOFTCUDA_SIMD")) {   // only ever down: the CPU must have it
+    if (const char* asked = std::getenv("SOFTCUDA_SIMD")) {  // only ever down: the CPU must have it
         std::string_view name = asked;
         if (name == "generic") best = Level::generic;
         if (name == "avx2" && best == Level::avx512) best = Level::avx2;
@@ -56,15 +57,15 @@ Level level() {
     return chosen;
 }
 
-#define SOFTCUDA_REGISTER(level)        \
-    level::register_integer(table);     \
-    level::register_float(table);       \
-    level::register_half(table);        \
-    level::register_compare(table);     \
-    level::register_convert(table);     \
-    level::register_memory(table);      \
-    level::register_atomic(table);      \
-    level::register_warp(table);        \
+#define SOFTCUDA_REGISTER(level)    \
+    level::register_integer(table); \
+    level::register_float(table);   \
+    level::register_half(table);    \
+    level::register_compare(table); \
+    level::register_convert(table); \
+    level::register_memory(table);  \
+    level::register_atomic(table);  \
+    level::register_warp(table);    \
     level::register_matrix(table);
 
 }  // namespace
@@ -235,10 +236,10 @@ class FunctionBuilder {
     const ptx::Function& source;
     Program& program;
     Function& function;
-    std::unordered_map<std::string, Slot> slots;               // .param variables of calls, params and returns of a device function
-    std::unordered_map<std::string, uint32_t> local_offsets;   // .local variables
-    std::vector<std::pair<size_t, std::string>> jumps;         // op -> label, patched at the end
-    std::vector<Row> scratch_pool[17];                         // by element size; reused by every instruction
+    std::unordered_map<std::string, Slot> slots;  // .param variables of calls, params and returns of a device function
+    std::unordered_map<std::string, uint32_t> local_offsets;  // .local variables
+    std::vector<std::pair<size_t, std::string>> jumps;        // op -> label, patched at the end
+    std::vector<Row> scratch_pool[17];                        // by element size; reused by every instruction
 
   private:
     void declare();
@@ -247,12 +248,13 @@ class FunctionBuilder {
     std::map<std::pair<uint64_t, int>, Row> constants_;
     std::map<std::pair<Special, int>, Row> specials_;
     Row carry_;
-    uint32_t size_ = 64;                                       // offset 0 is no row
+    uint32_t size_ = 64;  // offset 0 is no row
 };
 
 class InstructionDecoder final : public Decoder {
   public:
-    InstructionDecoder(const ptx::Instruction& instruction, FunctionBuilder& builder) : Decoder(instruction), b(builder) {
+    InstructionDecoder(const ptx::Instruction& instruction, FunctionBuilder& builder)
+        : Decoder(instruction), b(builder) {
         const ptx::Location& at = instruction.location;
         SourceLine line{at.file, at.line, instruction.ptx_line, instruction.text()};
         line_ = static_cast<uint32_t>(b.program.locations.size());
@@ -262,7 +264,9 @@ class InstructionDecoder final : public Decoder {
 
     Row source(size_t i, Type type, bool any_width = false) override { return source(at(i), type, any_width); }
     Row source(const Operand& operand, Type type, bool any_width = false) override;
-    Row destination(size_t i, Type type, bool any_width = false) override { return destination(at(i), type, any_width); }
+    Row destination(size_t i, Type type, bool any_width = false) override {
+        return destination(at(i), type, any_width);
+    }
     Row destination(const Operand& operand, Type type, bool any_width = false) override;
     bool is_predicate(const Operand& operand) const override {
         return operand.kind == OperandKind::reg && operand.reg >= 0 && b.register_row(operand.reg).element_bytes == 0;
@@ -365,14 +369,18 @@ Row InstructionDecoder::source(const Operand& operand, Type type, bool any_width
         }
         case OperandKind::float32: {
             uint64_t bits = operand.bits & 0xffffffffu;
-            if (type == Type::f64) bits = double_bits(std::bit_cast<float>(static_cast<uint32_t>(bits)));
-            else if (bytes < 4) fail("has a 32-bit float where " + std::to_string(bytes * 8) + " bits are due");
+            if (type == Type::f64)
+                bits = double_bits(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+            else if (bytes < 4)
+                fail("has a 32-bit float where " + std::to_string(bytes * 8) + " bits are due");
             return b.constant(bits, bytes);
         }
         case OperandKind::float64: {
             uint64_t bits = operand.bits;
-            if (bytes == 4) bits = float_bits(static_cast<float>(std::bit_cast<double>(bits)));
-            else if (bytes < 4) fail("has a 64-bit float where " + std::to_string(bytes * 8) + " bits are due");
+            if (bytes == 4)
+                bits = float_bits(static_cast<float>(std::bit_cast<double>(bits)));
+            else if (bytes < 4)
+                fail("has a 64-bit float where " + std::to_string(bytes * 8) + " bits are due");
             return b.constant(bits, bytes);
         }
         case OperandKind::special: {
@@ -394,9 +402,11 @@ Row InstructionDecoder::source(const Operand& operand, Type type, bool any_width
 }
 
 Row InstructionDecoder::destination(const Operand& operand, Type type, bool any_width) {
-    if (operand.kind == OperandKind::sink || ((operand.kind == OperandKind::reg || operand.kind == OperandKind::reg_pair) && operand.reg < 0))
+    if (operand.kind == OperandKind::sink ||
+        ((operand.kind == OperandKind::reg || operand.kind == OperandKind::reg_pair) && operand.reg < 0))
         return scratch(row_bytes(type));
-    if (operand.kind != OperandKind::reg && operand.kind != OperandKind::reg_pair) fail("needs a register for its result");
+    if (operand.kind != OperandKind::reg && operand.kind != OperandKind::reg_pair)
+        fail("needs a register for its result");
     return checked(operand, type, any_width);
 }
 
@@ -425,13 +435,16 @@ Row InstructionDecoder::symbol(const Operand& operand, int element_bytes) {
     }
     if (b.source.is_entry)
         for (size_t i = 0; i < b.source.params.size(); ++i)
-            if (b.source.params[i].name == operand.name) return b.constant(b.function.params[i].offset + offset, element_bytes);
-    if (b.slots.contains(operand.name)) fail("takes the address of parameter " + operand.name + ", which softcuda cannot do yet");
+            if (b.source.params[i].name == operand.name)
+                return b.constant(b.function.params[i].offset + offset, element_bytes);
+    if (b.slots.contains(operand.name))
+        fail("takes the address of parameter " + operand.name + ", which softcuda cannot do yet");
     switch (Layout::Place place = b.layout.find(b.source.name, operand.name); place.kind) {
         case Layout::Kind::address: return b.constant(place.value + offset, element_bytes);
         case Layout::Kind::shared: return b.constant(place.value + offset, element_bytes);
         case Layout::Kind::dynamic_shared: return plus_offset(b.special(Special::dynamic_shared_base, element_bytes));
-        case Layout::Kind::function: return b.constant(b.program.function_base + 16 * place.value + offset, element_bytes);
+        case Layout::Kind::function:
+            return b.constant(b.program.function_base + 16 * place.value + offset, element_bytes);
         case Layout::Kind::unknown: break;
     }
     fail("names " + operand.name + ", which is defined nowhere");
@@ -445,7 +458,8 @@ Address InstructionDecoder::address(size_t i, std::string_view space) {
     const bool is_param = space.starts_with("param");
     if (operand.reg >= 0) {
         result.base = b.register_row(operand.reg);
-        if (result.base.element_bytes != 4 && result.base.element_bytes != 8) fail("has an address of neither 32 nor 64 bits");
+        if (result.base.element_bytes != 4 && result.base.element_bytes != 8)
+            fail("has an address of neither 32 nor 64 bits");
         if (is_param) {
             if (!b.source.is_entry) fail("", "parameters of a device function through a pointer");
             result.kind = Address::Kind::kernel_param;
@@ -503,7 +517,7 @@ bool InstructionDecoder::decode_flow() {
         for (const std::string& label : found->second) {
             auto place = b.source.labels.find(label);
             if (place == b.source.labels.end()) fail("names label " + label + ", which is nowhere");
-            targets->push_back(place->second);     // PTX instruction for now; build() makes it an op
+            targets->push_back(place->second);  // PTX instruction for now; build() makes it an op
         }
         uint32_t index = source(0, Type::u32).offset;
         Op& op = emit(nullptr);
@@ -561,7 +575,8 @@ void InstructionDecoder::decode_call() {
     const ptx::Function* target = nullptr;
     if (callee.kind == OperandKind::symbol) {
         site->callee = callee.name;
-        if (auto alias = b.module.aliases.find(site->callee); alias != b.module.aliases.end()) site->callee = alias->second;
+        if (auto alias = b.module.aliases.find(site->callee); alias != b.module.aliases.end())
+            site->callee = alias->second;
         target = b.layout.function(site->callee);
         if (!target) fail("calls " + site->callee + ", which is defined nowhere");
         expected_params = &target->params;
@@ -672,14 +687,15 @@ void FunctionBuilder::build() {
         InstructionDecoder(source.body[i], *this).decode();
     }
     first_op[source.body.size()] = static_cast<uint32_t>(function.code.size());
-    Op end;                                  // the end of a body is a return
+    Op end;  // the end of a body is a return
     end.flow = Flow::ret;
     end.line = static_cast<uint32_t>(program.locations.size());
     program.locations.push_back({source.location.file, source.location.line, 0, "end of " + source.name});
     function.code.push_back(end);
     for (auto& [op, label] : jumps) {
         auto found = source.labels.find(label);
-        if (found == source.labels.end()) throw LoadError("function " + source.name + ": label " + label + " is nowhere");
+        if (found == source.labels.end())
+            throw LoadError("function " + source.name + ": label " + label + " is nowhere");
         function.code[op].target = first_op[found->second];
     }
     for (Op& op : function.code) {

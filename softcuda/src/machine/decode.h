@@ -20,22 +20,22 @@ using DecodeFn = void (*)(Decoder&);
 
 class OperationTable {
   public:
-    void add(std::string_view opcode, DecodeFn decode);   // one function per opcode; it looks at the modifiers itself
+    void add(std::string_view opcode, DecodeFn decode);  // one function per opcode; it looks at the modifiers itself
     DecodeFn find(std::string_view opcode) const;
 
   private:
     std::unordered_map<std::string, DecodeFn> table_;
 };
 
-const OperationTable& operation_table();                  // chosen once, by CPU features (SOFTCUDA_SIMD=generic|avx2|avx512 overrides)
-const char* simd_level();                                 // "avx512"
+const OperationTable& operation_table();  // chosen once, by CPU features (SOFTCUDA_SIMD=generic|avx2|avx512 overrides)
+const char* simd_level();                 // "avx512"
 
 // Where an address operand points: [%rd1+8], [symbol+4], [64].
 struct Address {
     enum class Kind : uint8_t {
-        row,             // base row (4 or 8 bytes an element) + offset
-        kernel_param,    // parameter buffer + offset (+ base row, if base.element_bytes)
-        slot,            // a parameter of a call or of a device function: `slot` + offset
+        row,           // base row (4 or 8 bytes an element) + offset
+        kernel_param,  // parameter buffer + offset (+ base row, if base.element_bytes)
+        slot,          // a parameter of a call or of a device function: `slot` + offset
     } kind = Kind::row;
     Row base;
     uint64_t offset = 0;
@@ -51,10 +51,10 @@ class Decoder {
     const ptx::Instruction& in;
 
     // --- modifiers
-    bool take(std::string_view modifier);                 // true, and marks it, if present and not yet taken
+    bool take(std::string_view modifier);  // true, and marks it, if present and not yet taken
     // index of the one present among the choices, or `otherwise` (-1) if none is
     int take_one(std::initializer_list<std::string_view> choices, int otherwise = -1);
-    ptx::Type take_type();                                // the next untaken modifier that is a type name; Type::none if there is none
+    ptx::Type take_type();  // the next untaken modifier that is a type name; Type::none if there is none
     bool all_taken() const;
 
     // --- operands
@@ -65,39 +65,40 @@ class Decoder {
     // With `any_width`, a wider register is accepted too (ld, st, cvt): look at Row::element_bytes.
     virtual Row source(size_t i, ptx::Type type, bool any_width = false) = 0;
     virtual Row source(const ptx::Operand& operand, ptx::Type type, bool any_width = false) = 0;
-    virtual Row destination(size_t i, ptx::Type type, bool any_width = false) = 0;   // `_` gives a scratch row
+    virtual Row destination(size_t i, ptx::Type type, bool any_width = false) = 0;  // `_` gives a scratch row
     virtual Row destination(const ptx::Operand& operand, ptx::Type type, bool any_width = false) = 0;
-    virtual bool is_predicate(const ptx::Operand& operand) const = 0;   // a register of type .pred
-    virtual Row predicate_source(size_t i) = 0;           // a predicate row; negation (!%p) is materialised
-    virtual Row constant(uint64_t bits, int element_bytes) = 0;   // a row with these bits in every lane
-    virtual Row scratch(int element_bytes) = 0;           // a row of this instruction's own
-    virtual Address address(size_t i, std::string_view space) = 0;   // space: "global", "shared" … or "" for generic
-    virtual Row carry_flag() = 0;                         // predicate row of CC.CF (add.cc, addc, mad.hi.cc …)
+    virtual bool is_predicate(const ptx::Operand& operand) const = 0;  // a register of type .pred
+    virtual Row predicate_source(size_t i) = 0;                     // a predicate row; negation (!%p) is materialised
+    virtual Row constant(uint64_t bits, int element_bytes) = 0;     // a row with these bits in every lane
+    virtual Row scratch(int element_bytes) = 0;                     // a row of this instruction's own
+    virtual Address address(size_t i, std::string_view space) = 0;  // space: "global", "shared" … or "" for generic
+    virtual Row carry_flag() = 0;  // predicate row of CC.CF (add.cc, addc, mad.hi.cc …)
 
     // --- results
     // Appends an Op with this exec; predicate, line and the rest are filled in.  Set rows on what is returned before the next emit.
     virtual Op& emit(Exec exec) = 0;
     // Keeps immutable data alive as long as the Program and returns a pointer for Op::extra.
     virtual const void* keep(std::shared_ptr<const void> data) = 0;
-    virtual int sm() const = 0;                           // 90 for target sm_90
-    [[noreturn]] virtual void unsupported(const std::string& why = "") = 0;   // throws LoadError: instruction, source line, PTX line
+    virtual int sm() const = 0;  // 90 for target sm_90
+    [[noreturn]] virtual void unsupported(
+        const std::string& why = "") = 0;  // throws LoadError: instruction, source line, PTX line
 
   private:
     uint64_t taken_ = 0;
 };
 
 // The families.  Each is defined once per SIMD level.
-#define SOFTCUDA_FAMILIES(level)                      \
-    namespace level {                                 \
-    void register_integer(OperationTable& table);     \
-    void register_float(OperationTable& table);       \
-    void register_half(OperationTable& table);        \
-    void register_compare(OperationTable& table);     \
-    void register_convert(OperationTable& table);     \
-    void register_memory(OperationTable& table);      \
-    void register_atomic(OperationTable& table);      \
-    void register_warp(OperationTable& table);        \
-    void register_matrix(OperationTable& table);      \
+#define SOFTCUDA_FAMILIES(level)                  \
+    namespace level {                             \
+    void register_integer(OperationTable& table); \
+    void register_float(OperationTable& table);   \
+    void register_half(OperationTable& table);    \
+    void register_compare(OperationTable& table); \
+    void register_convert(OperationTable& table); \
+    void register_memory(OperationTable& table);  \
+    void register_atomic(OperationTable& table);  \
+    void register_warp(OperationTable& table);    \
+    void register_matrix(OperationTable& table);  \
     }
 SOFTCUDA_FAMILIES(generic)
 SOFTCUDA_FAMILIES(avx2)

@@ -14,7 +14,7 @@ using ptx::Type;
 struct Copy {
     Op to, from;
     uint32_t bytes = 0;
-    bool ignores = false;      // row c is a predicate: lanes where it holds write zeros
+    bool ignores = false;  // row c is a predicate: lanes where it holds write zeros
 };
 
 // c: bytes to read, the rest being zeros (or the predicate); 0: all.
@@ -23,9 +23,12 @@ void exec_copy(Warp& warp, const Op& op, uint32_t lanes) {
     uint32_t wanted[warp_size];
     uint32_t readers = 0;
     each_active(lanes, [&](int i) {
-        if (op.c == 0) wanted[i] = copy.bytes;
-        else if (copy.ignores) wanted[i] = (warp.predicate(op.c) >> i) & 1 ? 0 : copy.bytes;
-        else wanted[i] = std::min(copy.bytes, warp.row<uint32_t>(op.c)[i]);
+        if (op.c == 0)
+            wanted[i] = copy.bytes;
+        else if (copy.ignores)
+            wanted[i] = (warp.predicate(op.c) >> i) & 1 ? 0 : copy.bytes;
+        else
+            wanted[i] = std::min(copy.bytes, warp.row<uint32_t>(op.c)[i]);
         if (wanted[i]) readers |= 1u << i;
     });
     Addresses to, from;
@@ -52,7 +55,7 @@ void exec_copy(Warp& warp, const Op& op, uint32_t lanes) {
 
 void decode_copy(Decoder& decoder) {
     decoder.take("async");
-    if (decoder.take_one({"commit_group", "wait_all"}) >= 0) return;      // nothing is ever under way
+    if (decoder.take_one({"commit_group", "wait_all"}) >= 0) return;  // nothing is ever under way
     if (decoder.take("wait_group")) {
         decoder.source(0, Type::u32);
         return;
@@ -86,7 +89,7 @@ void decode_copy(Decoder& decoder) {
 // --- mbarrier: 64 bits of shared memory, opaque to programs
 
 struct Mbarrier {
-    uint64_t expected : 20, pending : 20, transactions : 23, phase : 1;    // transactions: bytes, in two's complement
+    uint64_t expected : 20, pending : 20, transactions : 23, phase : 1;  // transactions: bytes, in two's complement
 
     void settle() {
         if (pending != 0 || transactions != 0) return;
@@ -120,7 +123,8 @@ void exec_mbarrier(Warp& warp, const Op& op, uint32_t lanes) {
                 if (op.small[5]) barrier.transactions = barrier.transactions + warp.row<uint32_t>(op.c)[i];
                 if (count > barrier.pending)
                     warp.fault(FaultKind::illegal_instruction, op, i,
-                               "more arrivals at an mbarrier than the " + std::to_string(barrier.pending) + " it still expects");
+                               "more arrivals at an mbarrier than the " + std::to_string(barrier.pending) +
+                                   " it still expects");
                 barrier.pending = barrier.pending - count;
                 barrier.settle();
                 break;
@@ -147,13 +151,14 @@ void exec_mbarrier_test(Warp& warp, const Op& op, uint32_t lanes) {
 
 void exec_pending_count(Warp& warp, const Op& op, uint32_t lanes) {
     each_active(lanes, [&](int i) {
-        warp.row<uint32_t>(op.dst)[i] = static_cast<uint32_t>(std::bit_cast<Mbarrier>(warp.row<uint64_t>(op.a)[i]).pending);
+        warp.row<uint32_t>(op.dst)[i] =
+            static_cast<uint32_t>(std::bit_cast<Mbarrier>(warp.row<uint64_t>(op.a)[i]).pending);
     });
 }
 
 void decode_mbarrier(Decoder& decoder) {
-    const int form = decoder.take_one(
-        {"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "pending_count"});
+    const int form = decoder.take_one({"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx",
+                                       "test_wait", "try_wait", "pending_count"});
     if (form < 0) decoder.unsupported();
     if (form == 8) {
         if (!decoder.take("b64")) decoder.unsupported();
@@ -180,11 +185,13 @@ void decode_mbarrier(Decoder& decoder) {
     Row b, c, d;
     if (waits) {
         b = decoder.source(at + 1, parity ? Type::u32 : Type::b64);
-        if (decoder.count() > at + 2) decoder.source(at + 2, Type::u32);    // how long to try
+        if (decoder.count() > at + 2) decoder.source(at + 2, Type::u32);  // how long to try
         d = decoder.destination(0, Type::pred);
     } else {
-        if (expects) c = decoder.source(at + 1, Type::u32);
-        else if (decoder.count() > at + 1) b = decoder.source(at + 1, Type::u32);
+        if (expects)
+            c = decoder.source(at + 1, Type::u32);
+        else if (decoder.count() > at + 1)
+            b = decoder.source(at + 1, Type::u32);
         if (at == 1 && decoder.operand(0).kind != ptx::OperandKind::sink) d = decoder.destination(0, Type::b64);
     }
     Op& op = decoder.emit(waits ? exec_mbarrier_test : exec_mbarrier);

@@ -30,7 +30,8 @@ void exec_atomic(Warp& warp, const Op& op, uint32_t lanes) {
             std::memcpy(at, &changed, sizeof changed);
         } else if constexpr (sizeof(T) <= 8) {
             old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-            while (!__atomic_compare_exchange_n(at, &old, static_cast<T>(F{}(old, b[i], c[i])), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+            while (!__atomic_compare_exchange_n(at, &old, static_cast<T>(F{}(old, b[i], c[i])), false, __ATOMIC_SEQ_CST,
+                                                __ATOMIC_SEQ_CST)) {
             }
         } else {
             warp.fault(FaultKind::internal, op, i, "128-bit atomics need one worker (SOFTCUDA_THREADS=1)");
@@ -61,8 +62,8 @@ void exec_vector(Warp& warp, const Op& op, uint32_t lanes) {
             if (plain)
                 *at = F{}(old, value, value);
             else
-                while (!__atomic_compare_exchange_n(at, &old, static_cast<T>(F{}(old, value, value)), false, __ATOMIC_SEQ_CST,
-                                                    __ATOMIC_SEQ_CST)) {
+                while (!__atomic_compare_exchange_n(at, &old, static_cast<T>(F{}(old, value, value)), false,
+                                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
                 }
             if (result) warp.row<T>(rows[count + e])[i] = old;
         }
@@ -113,23 +114,27 @@ Exec choose_operation(std::string_view name, Type type, bool shared) {
         case Type::b16: return name == "cas" ? bit_operation<uint16_t>(name) : nullptr;
         case Type::b32: return bit_operation<uint32_t>(name);
         case Type::b64: return bit_operation<uint64_t>(name);
-        case Type::b128:
-            return name == "cas" || name == "exch" ? bit_operation<unsigned __int128>(name) : nullptr;
+        case Type::b128: return name == "cas" || name == "exch" ? bit_operation<unsigned __int128>(name) : nullptr;
         default: break;
     }
     if (name != "add") return nullptr;
     switch (type) {
         case Type::f32:
-            if (shared) return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return as_bits(as_float(a) + as_float(b)); });
-            return atomic<uint32_t>(
-                [](uint32_t a, uint32_t b, uint32_t) { return as_bits(flushed(flushed(as_float(a)) + flushed(as_float(b)))); });
+            if (shared)
+                return atomic<uint32_t>(
+                    [](uint32_t a, uint32_t b, uint32_t) { return as_bits(as_float(a) + as_float(b)); });
+            return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) {
+                return as_bits(flushed(flushed(as_float(a)) + flushed(as_float(b))));
+            });
         case Type::f64:
             return atomic<uint64_t>(
                 [](uint64_t a, uint64_t b, uint64_t) { return std::bit_cast<uint64_t>(as_double(a) + as_double(b)); });
         case Type::f16: return atomic<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_f16(a, b); });
         case Type::bf16: return atomic<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_bf16(a, b); });
-        case Type::f16x2: return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_f16>(a, b); });
-        case Type::bf16x2: return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_bf16>(a, b); });
+        case Type::f16x2:
+            return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_f16>(a, b); });
+        case Type::bf16x2:
+            return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_bf16>(a, b); });
         default: return nullptr;
     }
 }
@@ -143,12 +148,15 @@ Exec choose_vector(std::string_view name, Type type) {
     if (name != "add") return nullptr;
     switch (type) {
         case Type::f32:
-            return vector<uint32_t>(
-                [](uint32_t a, uint32_t b, uint32_t) { return as_bits(flushed(flushed(as_float(a)) + flushed(as_float(b)))); });
+            return vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) {
+                return as_bits(flushed(flushed(as_float(a)) + flushed(as_float(b))));
+            });
         case Type::f16: return vector<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_f16(a, b); });
         case Type::bf16: return vector<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_bf16(a, b); });
-        case Type::f16x2: return vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_f16>(a, b); });
-        case Type::bf16x2: return vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_bf16>(a, b); });
+        case Type::f16x2:
+            return vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_f16>(a, b); });
+        case Type::bf16x2:
+            return vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<add_bf16>(a, b); });
         default: return nullptr;
     }
 }
@@ -167,14 +175,17 @@ void decode_atomic(Decoder& decoder, bool with_result) {
     const bool policy = decoder.take("L2::cache_hint");
     const int vector_kind = decoder.take_one({"v2", "v4", "v8"});
     Type type = decoder.take_type();
-    Exec exec = vector_kind < 0 ? choose_operation(names[which], type, region == Region::shared) : choose_vector(names[which], type);
+    Exec exec = vector_kind < 0 ? choose_operation(names[which], type, region == Region::shared)
+                                : choose_vector(names[which], type);
     if (!exec) decoder.unsupported("no such operation for this type");
-    const size_t first = with_result ? 1 : 0;      // operand of the address
+    const size_t first = with_result ? 1 : 0;  // operand of the address
     if (decoder.count() != first + (cas ? 3 : 2) + (policy ? 1 : 0)) decoder.unsupported("number of operands");
 
     Address address = decoder.address(first, space_name(region));
     // Halves are handed over in .b16 and .b32 registers.
-    Type value = type == Type::f16 || type == Type::bf16 ? Type::b16 : type == Type::f16x2 || type == Type::bf16x2 ? Type::b32 : type;
+    Type value = type == Type::f16 || type == Type::bf16       ? Type::b16
+                 : type == Type::f16x2 || type == Type::bf16x2 ? Type::b32
+                                                               : type;
     if (vector_kind >= 0) {
         const size_t count = size_t(2) << vector_kind;
         auto rows = std::make_shared<std::vector<uint32_t>>();
@@ -183,7 +194,8 @@ void decode_atomic(Decoder& decoder, bool with_result) {
         for (const ptx::Operand& element : values.elements) rows->push_back(decoder.source(element, value).offset);
         const bool used = with_result && decoder.operand(0).kind == ptx::OperandKind::vector;
         if (used)
-            for (const ptx::Operand& element : decoder.operand(0).elements) rows->push_back(decoder.destination(element, value).offset);
+            for (const ptx::Operand& element : decoder.operand(0).elements)
+                rows->push_back(decoder.destination(element, value).offset);
         if (used && rows->size() != 2 * count) decoder.unsupported("a vector of another length");
         Op& op = decoder.emit(exec);
         set_address(op, address, region);

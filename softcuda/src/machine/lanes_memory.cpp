@@ -62,7 +62,8 @@ inline bool load_shared(Warp& warp, const Op& op, uint32_t lanes, const uint32_t
         for (int i = 0; i < warp_size; ++i) at[i] = base[i] + offset;
     } else {
         const uint64_t* base = warp.row<uint64_t>(op.a);
-        for (int i = 0; i < warp_size; ++i) at[i] = static_cast<uint32_t>(base[i] + op.imm), beyond |= (base[i] + op.imm) >> 32;
+        for (int i = 0; i < warp_size; ++i)
+            at[i] = static_cast<uint32_t>(base[i] + op.imm), beyond |= (base[i] + op.imm) >> 32;
     }
     if (lanes != all_lanes) {
         if (beyond) return false;
@@ -112,7 +113,9 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
         }
     }
     if constexpr (region == Region::shared && (sizeof(T) == 4 || sizeof(T) == 8)) {
-        if (load_shared<T, R>(warp, op, lanes, vector ? static_cast<const Rows*>(op.extra)->data() : &op.dst, vector ? op.small[0] : 1)) return;
+        if (load_shared<T, R>(warp, op, lanes, vector ? static_cast<const Rows*>(op.extra)->data() : &op.dst,
+                              vector ? op.small[0] : 1))
+            return;
     }
     if constexpr (region == Region::kernel_param && !vector) {
         const Launch& launch = *warp.block->launch;
@@ -125,8 +128,10 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     }
     if constexpr (vector) {
         const uint64_t count = op.small[0];
-        if constexpr (region == Region::slot) resolve<region>(warp, op, lanes, sizeof(T), Access::load, at);
-        else resolve<region>(warp, op, lanes, sizeof(T) * count, Access::load, at);
+        if constexpr (region == Region::slot)
+            resolve<region>(warp, op, lanes, sizeof(T), Access::load, at);
+        else
+            resolve<region>(warp, op, lanes, sizeof(T) * count, Access::load, at);
         const Rows& rows = *static_cast<const Rows*>(op.extra);
         for (uint64_t e = 0; e < count; ++e) load_row<T, R>(warp.row<R>(rows[e]), lanes, at, e * sizeof(T));
     } else {
@@ -159,8 +164,10 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
     }
     if constexpr (vector) {
         const uint64_t count = op.small[0];
-        if constexpr (region == Region::slot) resolve<region>(warp, op, lanes, sizeof(T), Access::store, at);
-        else resolve<region>(warp, op, lanes, sizeof(T) * count, Access::store, at);
+        if constexpr (region == Region::slot)
+            resolve<region>(warp, op, lanes, sizeof(T), Access::store, at);
+        else
+            resolve<region>(warp, op, lanes, sizeof(T) * count, Access::store, at);
         const Rows& rows = *static_cast<const Rows*>(op.extra);
         // Lane after lane: where lanes overlap, the last one's whole vector stays.
         each_active(lanes, [&](int i) {
@@ -281,7 +288,8 @@ void decode_access(Decoder& decoder, bool load) {
             rows.push_back(row.offset);
         }
     } else {
-        Row row = row_of(value.kind == ptx::OperandKind::vector && value.elements.size() == 1 ? value.elements[0] : value);
+        Row row =
+            row_of(value.kind == ptx::OperandKind::vector && value.elements.size() == 1 ? value.elements[0] : value);
         row_bytes = row.element_bytes;
         rows.push_back(row.offset);
     }
@@ -310,7 +318,7 @@ void exec_shared_offset(Warp& warp, const Op& op, uint32_t lanes) {
 
 void exec_add_params(Warp& warp, const Op& op, uint32_t lanes) {
     const uint64_t* a = warp.row<uint64_t>(op.a);
-    const uint64_t base = reinterpret_cast<uint64_t>(warp.block->launch->params) * op.imm;    // imm: 1 or -1
+    const uint64_t base = reinterpret_cast<uint64_t>(warp.block->launch->params) * op.imm;  // imm: 1 or -1
     each_lane(warp.row<uint64_t>(op.dst), lanes, [=](int i) { return a[i] + base; });
 }
 
@@ -328,8 +336,10 @@ void decode_cvta(Decoder& decoder) {
     if (region == Region::cluster) region = Region::shared;
     if (region == Region::shared) op.imm = shared_window;
     if (region == Region::local) op.imm = local_window;
-    if (region == Region::shared && to) op.exec = exec_shared_offset;
-    else if (to) op.imm = ~op.imm + 1;
+    if (region == Region::shared && to)
+        op.exec = exec_shared_offset;
+    else if (to)
+        op.imm = ~op.imm + 1;
     if (region == Region::kernel_param) {
         op.exec = exec_add_params;
         op.imm = to ? ~0ull : 1;
@@ -341,7 +351,8 @@ template <class T>
 void exec_map(Warp& warp, const Op& op, uint32_t lanes) {
     const T* a = warp.row<T>(op.a);
     const uint32_t* rank = warp.row<uint32_t>(op.b);
-    each_lane(warp.row<T>(op.dst), lanes, [=](int i) -> T { return (a[i] & ~T(0xff000000u)) | (T(rank[i] + 1) << 24); });
+    each_lane(warp.row<T>(op.dst), lanes,
+              [=](int i) -> T { return (a[i] & ~T(0xff000000u)) | (T(rank[i] + 1) << 24); });
 }
 
 template <class T>
@@ -392,7 +403,8 @@ void exec_is_space(Warp& warp, const Op& op, uint32_t lanes) {
         if constexpr (region == Region::local) return local;
         if constexpr (region == Region::kernel_param) return param;
         bool constant = false;
-        if (const Allocation* allocation = Memory::find(view, address)) constant = allocation->kind == MemoryKind::constant;
+        if (const Allocation* allocation = Memory::find(view, address))
+            constant = allocation->kind == MemoryKind::constant;
         if constexpr (region == Region::constant) return constant;
         return !shared && !local && !param && !constant;
     });

@@ -78,7 +78,8 @@ void decode_shfl(Decoder& decoder) {
                                   {exec_shfl<Shuffle::down, false>, exec_shfl<Shuffle::down, true>},
                                   {exec_shfl<Shuffle::bfly, false>, exec_shfl<Shuffle::bfly, true>},
                                   {exec_shfl<Shuffle::idx, false>, exec_shfl<Shuffle::idx, true>}};
-    const MeetShape* shape = keep_shape(decoder, {.dst = 4, .dst2 = predicate ? uint8_t(0) : MeetShape::unused, .a = 4, .b = 4, .c = 4, .d = 4});
+    const MeetShape* shape = keep_shape(
+        decoder, {.dst = 4, .dst2 = predicate ? uint8_t(0) : MeetShape::unused, .a = 4, .b = 4, .c = 4, .d = 4});
     Op& op = decoder.emit(table[mode][predicate]);
     op.dst = d.offset, op.dst2 = p.offset, op.a = a.offset, op.b = b.offset, op.c = c.offset;
     if (sync) {
@@ -100,7 +101,9 @@ void exec_vote(Warp& warp, const Op& op, uint32_t lanes) {
         if constexpr (mode == Vote::ballot) {
             each_lane(warp.row<uint32_t>(op.dst), members, [&](int) { return yes; });
         } else {
-            bool result = mode == Vote::all ? yes == members : mode == Vote::any ? yes != 0 : yes == members || yes == 0;
+            bool result = mode == Vote::all   ? yes == members
+                          : mode == Vote::any ? yes != 0
+                                              : yes == members || yes == 0;
             uint32_t& p = warp.predicate(op.dst);
             p = result ? p | members : p & ~members;
         }
@@ -114,7 +117,8 @@ void decode_vote(Decoder& decoder) {
     Row a = decoder.predicate_source(1);
     Row members = sync ? decoder.source(2, Type::b32) : Row{};
     Row d = decoder.destination(0, mode == 3 ? Type::b32 : Type::pred);
-    constexpr Exec table[4] = {exec_vote<Vote::all>, exec_vote<Vote::any>, exec_vote<Vote::uni>, exec_vote<Vote::ballot>};
+    constexpr Exec table[4] = {exec_vote<Vote::all>, exec_vote<Vote::any>, exec_vote<Vote::uni>,
+                               exec_vote<Vote::ballot>};
     const MeetShape* shape = keep_shape(decoder, {.dst = mode == 3 ? uint8_t(4) : uint8_t(0), .a = 0, .d = 4});
     Op& op = decoder.emit(table[mode]);
     op.dst = d.offset, op.a = a.offset;
@@ -178,7 +182,9 @@ void decode_match(Decoder& decoder) {
     }
     constexpr Exec table[2][2] = {{exec_match<uint32_t, false>, exec_match<uint64_t, false>},
                                   {exec_match<uint32_t, true>, exec_match<uint64_t, true>}};
-    const MeetShape* shape = keep_shape(decoder, {.dst = 4, .dst2 = mode ? uint8_t(0) : MeetShape::unused, .a = wide ? uint8_t(8) : uint8_t(4), .d = 4});
+    const MeetShape* shape = keep_shape(
+        decoder,
+        {.dst = 4, .dst2 = mode ? uint8_t(0) : MeetShape::unused, .a = wide ? uint8_t(8) : uint8_t(4), .d = 4});
     Op& op = decoder.emit(table[mode][wide]);
     op.dst = d.offset, op.dst2 = p.offset, op.a = a.offset, op.d = members.offset;
     op.flow = Flow::meet;
@@ -281,7 +287,8 @@ void exec_barrier(Warp& warp, const Op& op, uint32_t lanes) {
         const uint32_t first = values[std::countr_zero(lanes)];
         each_active(lanes, [&](int i) {
             if (values[i] != first)
-                warp.fault(FaultKind::illegal_instruction, op, i, std::string("lanes of one warp name different ") + what);
+                warp.fault(FaultKind::illegal_instruction, op, i,
+                           std::string("lanes of one warp name different ") + what);
         });
         return first;
     };
@@ -323,7 +330,7 @@ void decode_barrier(Decoder& decoder) {
         d = decoder.destination(next++, operation == 0 ? Type::u32 : Type::pred);
     }
     a = decoder.source(next++, Type::u32);
-    const size_t after = form == 2 ? 1 : 0;        // the predicate
+    const size_t after = form == 2 ? 1 : 0;  // the predicate
     if (next + after < decoder.count()) b = decoder.source(next++, Type::u32);
     if (form == 2) c = decoder.predicate_source(next++);
     if (next != decoder.count() || (form == 1 && b.offset == 0)) decoder.unsupported("number of operands");
@@ -353,7 +360,7 @@ void register_warp(OperationTable& table) {
     table.add("barrier", decode_barrier);
     table.add("nanosleep", decode_nanosleep);
     table.add("griddepcontrol", [](Decoder& decoder) {
-        decoder.take_one({"launch_dependents", "wait"});      // kernels of a stream never overlap
+        decoder.take_one({"launch_dependents", "wait"});  // kernels of a stream never overlap
     });
 }
 

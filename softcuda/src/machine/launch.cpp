@@ -252,13 +252,15 @@ void Worker::run() {
                 }
             }
             Cluster& cluster = *resident_[next];
-            if (launch.cancelled.load(std::memory_order_relaxed) && cluster.blocks[0]->number >= launch.fault_block.load()) return;
+            if (launch.cancelled.load(std::memory_order_relaxed) &&
+                cluster.blocks[0]->number >= launch.fault_block.load())
+                return;
             if (launch.has_deadline && std::chrono::steady_clock::now() > launch.deadline) {
                 Fault fault;
                 fault.kind = FaultKind::timeout;
                 fault.block = 0;
-                fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) + " still ran after " +
-                                std::to_string(launch.machine->time_limit_s) + " s";
+                fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) +
+                                " still ran after " + std::to_string(launch.machine->time_limit_s) + " s";
                 throw FaultError{std::move(fault)};
             }
             if (run_turn(cluster))
@@ -284,7 +286,7 @@ struct Machine::State {
     Observer* observer = nullptr;
     Printer printer;
     DeviceHeap heap;
-    std::mutex mutex;                    // one launch at a time
+    std::mutex mutex;  // one launch at a time
     uint64_t launches = 0;
     uint64_t params = 0, params_capacity = 0;
     uint64_t grid_workspace = 0;
@@ -300,7 +302,9 @@ Machine::~Machine() {
 }
 
 void Machine::set_observer(Observer* observer) { state_->observer = observer; }
-void Machine::set_printer(std::function<void(std::string_view)> printer) { state_->printer.set_sink(std::move(printer)); }
+void Machine::set_printer(std::function<void(std::string_view)> printer) {
+    state_->printer.set_sink(std::move(printer));
+}
 void Machine::flush_printf() { state_->printer.flush(); }
 const MachineConfig& Machine::config() const { return state_->config; }
 void Machine::set_config(const MachineConfig& config) {
@@ -348,8 +352,8 @@ LaunchResult Machine::launch(const Program& program, const Function& kernel, con
     launch.shared_begin = shared_begin(program);
     launch.dynamic_base = (launch.shared_begin + kernel.static_shared + 15) / 16 * 16;
     launch.shared_bytes = launch.dynamic_base + config.dynamic_shared;
-    launch.local_stride = kernel.recursive ? std::max(machine.stack_limit, kernel.stack_need)
-                                           : (kernel.stack_need + 15) / 16 * 16;
+    launch.local_stride =
+        kernel.recursive ? std::max(machine.stack_limit, kernel.stack_need) : (kernel.stack_need + 15) / 16 * 16;
     launch.cluster_blocks = static_cast<uint32_t>(std::max<uint64_t>(1, config.cluster.count()));
     launch.cluster_count = config.grid.count() / launch.cluster_blocks;
     launch.started = std::chrono::steady_clock::now();
@@ -359,16 +363,19 @@ LaunchResult Machine::launch(const Program& program, const Function& kernel, con
                                                std::chrono::duration<double>(machine.time_limit_s));
     }
     const uint64_t warps_per_block = (config.block.count() + warp_size - 1) / warp_size;
-    uint64_t per_sm = std::clamp<uint64_t>(static_cast<uint64_t>(machine.warps_per_sm) / std::max<uint64_t>(1, warps_per_block), 1, 32);
-    launch.resident_limit = std::max<uint64_t>(1, per_sm * static_cast<uint64_t>(machine.sm_count) / launch.cluster_blocks);
+    uint64_t per_sm = std::clamp<uint64_t>(
+        static_cast<uint64_t>(machine.warps_per_sm) / std::max<uint64_t>(1, warps_per_block), 1, 32);
+    launch.resident_limit =
+        std::max<uint64_t>(1, per_sm * static_cast<uint64_t>(machine.sm_count) / launch.cluster_blocks);
     if (config.cooperative) launch.resident_limit = launch.cluster_count;
 
     // Blocks run at once only where that cannot change a result.
-    uint64_t workers = machine.workers > 0 ? static_cast<uint64_t>(machine.workers) : std::thread::hardware_concurrency();
+    uint64_t workers =
+        machine.workers > 0 ? static_cast<uint64_t>(machine.workers) : std::thread::hardware_concurrency();
     if (kernel.ordered || config.cooperative) workers = 1;
     workers = from_environment("SOFTCUDA_THREADS", workers);
     workers = std::clamp<uint64_t>(workers, 1, std::min<uint64_t>(launch.cluster_count, 256));
-    if (config.cooperative) workers = 1;   // one worker holds every block
+    if (config.cooperative) workers = 1;  // one worker holds every block
 
     if (launch.observer) launch.observer->launch_begin(program, kernel, config);
     {

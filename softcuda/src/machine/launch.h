@@ -25,15 +25,15 @@ class Observer;
 
 struct LaunchConfig {
     Dim3 grid, block, cluster;
-    uint32_t dynamic_shared = 0;      // bytes
-    bool cooperative = false;         // every block stays resident; %envreg1/2 point to the grid-sync workspace
-    std::vector<std::byte> params;    // Function::param_bytes long, laid out as the kernel's .param space
+    uint32_t dynamic_shared = 0;    // bytes
+    bool cooperative = false;       // every block stays resident; %envreg1/2 point to the grid-sync workspace
+    std::vector<std::byte> params;  // Function::param_bytes long, laid out as the kernel's .param space
 };
 
 struct LaunchResult {
     bool ok = true;
     FaultKind kind = FaultKind::internal;
-    std::string message;              // several lines are allowed; the first says all: kind, kernel, block, thread, source line
+    std::string message;  // several lines are allowed; the first says all: kind, kernel, block, thread, source line
     uint64_t address = 0;
 };
 
@@ -42,13 +42,14 @@ struct MachineConfig {
     int sm_count = 132;
     int warps_per_sm = 64;
     int capability = 90;
-    uint32_t shared_per_block = 232448;      // opt-in limit, bytes
-    uint64_t device_heap_bytes = 8u << 20;   // malloc() in kernels
-    uint32_t stack_limit = 64u << 10;        // local bytes a thread, .local variables and call frames
+    uint32_t shared_per_block = 232448;     // opt-in limit, bytes
+    uint64_t device_heap_bytes = 8u << 20;  // malloc() in kernels
+    uint32_t stack_limit = 64u << 10;       // local bytes a thread, .local variables and call frames
     uint32_t clock_khz = 1980000;
-    int workers = 0;                         // 0: hardware concurrency (SOFTCUDA_THREADS)
-    uint64_t shuffle_seed = 0;               // 0: deterministic order; else warps and blocks in a seeded random order (SOFTCUDA_SEED)
-    double time_limit_s = 0;                 // 0: none (SOFTCUDA_TIMEOUT)
+    int workers = 0;  // 0: hardware concurrency (SOFTCUDA_THREADS)
+    uint64_t shuffle_seed =
+        0;                    // 0: deterministic order; else warps and blocks in a seeded random order (SOFTCUDA_SEED)
+    double time_limit_s = 0;  // 0: none (SOFTCUDA_TIMEOUT)
 };
 
 class Machine {
@@ -58,9 +59,9 @@ class Machine {
     // Blocks until the grid is done or failed.  Checked by the driver before: dimensions, shared memory, parameter size.
     // One launch at a time uses all workers; concurrent calls from several streams queue inside.
     LaunchResult launch(const Program& program, const Function& kernel, const LaunchConfig& config);
-    void set_observer(Observer* observer);   // null: none; not while a launch runs
-    void set_printer(std::function<void(std::string_view)> printer);   // device printf; default: write(1, …)
-    void flush_printf();                     // called by the driver at synchronisation, module unload and context end
+    void set_observer(Observer* observer);                            // null: none; not while a launch runs
+    void set_printer(std::function<void(std::string_view)> printer);  // device printf; default: write(1, …)
+    void flush_printf();  // called by the driver at synchronisation, module unload and context end
     const MachineConfig& config() const;
     void set_config(const MachineConfig& config);
 

@@ -15,12 +15,14 @@ using ptx::OperandKind;
 namespace {
 
 bool has(const ptx::Instruction& instruction, std::string_view modifier) {
-    return std::find(instruction.modifiers.begin(), instruction.modifiers.end(), modifier) != instruction.modifiers.end();
+    return std::find(instruction.modifiers.begin(), instruction.modifiers.end(), modifier) !=
+           instruction.modifiers.end();
 }
 
 bool floats(const ptx::Instruction& instruction) {
     for (const std::string& modifier : instruction.modifiers)
-        if (modifier.starts_with("f16") || modifier.starts_with("bf16") || modifier == "f32" || modifier == "f64") return true;
+        if (modifier.starts_with("f16") || modifier.starts_with("bf16") || modifier == "f32" || modifier == "f64")
+            return true;
     return false;
 }
 
@@ -83,7 +85,8 @@ void Layout::read_calls() {
             }
             auto alias = module_.aliases.find(callee.name);
             calls.insert(alias == module_.aliases.end() ? callee.name : alias->second);
-            if (builtin(callee.name)) ordered_.insert(name);    // what is printed has an order; so have addresses from malloc
+            if (builtin(callee.name))
+                ordered_.insert(name);  // what is printed has an order; so have addresses from malloc
         }
     }
     for (const auto& [name, function] : functions_) {
@@ -113,9 +116,11 @@ Layout::Place Layout::find(const std::string& function, const std::string& name)
     if (dynamic_shared_.contains(inside) || (!shared_.contains(inside) && dynamic_shared_.contains(name)))
         return {Kind::dynamic_shared, 0};
     if (auto found = shared_.find(inside); found != shared_.end()) return {Kind::shared, found->second.offset};
-    if (auto found = program_.symbols.find(inside); found != program_.symbols.end()) return {Kind::address, found->second.address};
+    if (auto found = program_.symbols.find(inside); found != program_.symbols.end())
+        return {Kind::address, found->second.address};
     if (auto found = shared_.find(name); found != shared_.end()) return {Kind::shared, found->second.offset};
-    if (auto found = program_.symbols.find(name); found != program_.symbols.end()) return {Kind::address, found->second.address};
+    if (auto found = program_.symbols.find(name); found != program_.symbols.end())
+        return {Kind::address, found->second.address};
     auto alias = module_.aliases.find(name);
     auto found = program_.function_index.find(alias == module_.aliases.end() ? name : alias->second);
     if (found != program_.function_index.end()) return {Kind::function, found->second};
@@ -132,16 +137,22 @@ void Layout::place_variables(Memory& memory) {
             return;
         }
         if (variable.space != "global" && variable.space != "const") return;
-        if (variable.is_extern) return;     // defined below, or nowhere: using it is then an error
+        if (variable.is_extern) return;  // defined below, or nowhere: using it is then an error
         const bool constant = variable.space == "const";
         uint64_t bytes = std::max<uint64_t>(1, variable.bytes);
-        MemoryKind kind = constant ? MemoryKind::constant : variable.is_managed ? MemoryKind::managed : MemoryKind::module;
-        std::string label = (constant ? "__constant__ " : variable.is_managed ? "__managed__ " : "__device__ ") + variable.name;
+        MemoryKind kind = constant              ? MemoryKind::constant
+                          : variable.is_managed ? MemoryKind::managed
+                                                : MemoryKind::module;
+        std::string label = (constant              ? "__constant__ "
+                             : variable.is_managed ? "__managed__ "
+                                                   : "__device__ ") +
+                            variable.name;
         uint64_t address = memory.allocate(bytes, kind, label, std::max(1u, variable.align));
         program_.allocations.push_back(address);
         std::memset(reinterpret_cast<void*>(address), 0, bytes);
         if (!variable.initial.empty())
-            std::memcpy(reinterpret_cast<void*>(address), variable.initial.data(), std::min<size_t>(variable.initial.size(), bytes));
+            std::memcpy(reinterpret_cast<void*>(address), variable.initial.data(),
+                        std::min<size_t>(variable.initial.size(), bytes));
         program_.symbols[name] = {address, variable.bytes, variable.space};
     };
     for (const ptx::Variable& variable : module_.variables) place(variable, variable.name);
@@ -161,7 +172,7 @@ void Layout::place_shared() {
         }
     }
     std::vector<std::pair<const std::string, SharedVariable>*> placed;
-    std::map<std::string, std::set<std::string>> entries;     // variable -> kernels that reach it
+    std::map<std::string, std::set<std::string>> entries;  // variable -> kernels that reach it
     for (auto& [key, variable] : shared_)
         for (const auto& [name, function] : functions_) {
             if (!function->is_entry) continue;
@@ -179,7 +190,9 @@ void Layout::place_shared() {
         for (bool moved = true; moved;) {
             moved = false;
             for (auto* other : placed) {
-                if (offset >= other->second.offset + other->second.bytes || other->second.offset >= offset + variable.bytes) continue;
+                if (offset >= other->second.offset + other->second.bytes ||
+                    other->second.offset >= offset + variable.bytes)
+                    continue;
                 if (!together(other->first)) continue;
                 offset = rounded(other->second.offset + other->second.bytes, variable.align);
                 moved = true;
@@ -226,7 +239,8 @@ uint64_t Layout::depth(const std::string& name, std::set<std::string>& path, boo
     }
     uint64_t deepest = 0;
     if (auto calls = calls_.find(name); calls != calls_.end())
-        for (const std::string& callee : calls->second) deepest = std::max(deepest, 16 + depth(callee, path, recursive));
+        for (const std::string& callee : calls->second)
+            deepest = std::max(deepest, 16 + depth(callee, path, recursive));
     path.erase(name);
     return rounded(program_.functions[index->second]->local_bytes, 16) + deepest;
 }

@@ -45,7 +45,7 @@ struct Memory::State {
     uint64_t used = 0;
     uint64_t next_serial = 1;
     std::shared_ptr<const View> view = std::make_shared<View>();
-    std::vector<std::pair<uint64_t, Mapping>> mappings;   // base -> what to unmap
+    std::vector<std::pair<uint64_t, Mapping>> mappings;  // base -> what to unmap
 
     void insert(const Allocation& allocation) {
         auto next = std::make_shared<View>(*view);
@@ -111,7 +111,8 @@ bool Memory::release(uint64_t base) {
     if (counts_against_capacity(found->kind)) state_->used -= found->bytes;
     next->erase(found);
     state_->view = next;
-    auto mapping = std::find_if(state_->mappings.begin(), state_->mappings.end(), [&](auto& m) { return m.first == base; });
+    auto mapping =
+        std::find_if(state_->mappings.begin(), state_->mappings.end(), [&](auto& m) { return m.first == base; });
     if (mapping != state_->mappings.end()) {
         munmap(mapping->second.begin, mapping->second.bytes);
         state_->mappings.erase(mapping);
@@ -140,7 +141,7 @@ const Allocation* Memory::find(const View& view, uint64_t address) {
 
 std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes) {
     if (address < 4096) return "a null pointer";
-    constexpr uint64_t near = 1u << 20;   // farther away, the neighbour says nothing
+    constexpr uint64_t near = 1u << 20;  // farther away, the neighbour says nothing
     auto next = after(view, address);
     const Allocation* below = next == view.begin() ? nullptr : &*std::prev(next);
     const Allocation* above = next == view.end() ? nullptr : &*next;
@@ -152,8 +153,7 @@ std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes)
     uint64_t past = below ? address - below->end() : ~0ull;
     uint64_t before = above ? above->base - address : ~0ull;
     if (std::min(past, before) > near) return "in no allocation";
-    if (past <= before)
-        return (past == 0 ? "just" : plural(past, "byte")) + " past the end of " + named(*below);
+    if (past <= before) return (past == 0 ? "just" : plural(past, "byte")) + " past the end of " + named(*below);
     return plural(before, "byte") + " before the start of " + named(*above);
 }
 

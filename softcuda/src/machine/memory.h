@@ -15,21 +15,22 @@
 namespace softcuda {
 
 // Generic windows: above the 47-bit user space of x86-64 and arm64 Linux, so never a host address.
-inline constexpr uint64_t shared_window = 0x0100'0000'0000'0000ull;   // + offset in the own block's; + ((cluster rank + 1) << 24) for another's
+inline constexpr uint64_t shared_window =
+    0x0100'0000'0000'0000ull;  // + offset in the own block's; + ((cluster rank + 1) << 24) for another's
 inline constexpr uint64_t shared_window_end = shared_window + (1ull << 32);
-inline constexpr uint64_t local_window = 0x0200'0000'0000'0000ull;    // + offset in the thread's own local memory
+inline constexpr uint64_t local_window = 0x0200'0000'0000'0000ull;  // + offset in the thread's own local memory
 inline constexpr uint64_t local_window_end = local_window + (1ull << 32);
-inline constexpr uint32_t shared_reserved = 1024;                     // the driver's kilobyte at the start (cc >= 8.0)
+inline constexpr uint32_t shared_reserved = 1024;  // the driver's kilobyte at the start (cc >= 8.0)
 
 enum class MemoryKind : uint8_t { device, managed, pinned, registered, constant, module, parameter };
 
 struct Allocation {
     uint64_t base = 0, bytes = 0;
     MemoryKind kind = MemoryKind::device;
-    bool read_only = false;           // kernels may not write (constant banks, kernel parameters)
-    uint64_t context = 0;             // owner's opaque tag
-    uint64_t serial = 0;              // 1, 2, 3 … for messages
-    std::string label;                // "cuMemAlloc", "__constant__ table", …
+    bool read_only = false;  // kernels may not write (constant banks, kernel parameters)
+    uint64_t context = 0;    // owner's opaque tag
+    uint64_t serial = 0;     // 1, 2, 3 … for messages
+    std::string label;       // "cuMemAlloc", "__constant__ table", …
     uint64_t end() const { return base + bytes; }
 };
 
@@ -40,19 +41,20 @@ class Memory {
     // Throws std::bad_alloc when the capacity (device kinds only) or the machine is exhausted.  256-byte aligned (or `align`),
     // with a guard zone of at least 256 bytes that belongs to nobody on both sides; fresh memory is filled with a poison pattern
     // (0xCD…) unless the size makes that slow (> 64 MiB: the first and last MiB only): what is read unwritten should look wrong.
-    uint64_t allocate(uint64_t bytes, MemoryKind kind, const std::string& label, uint64_t align = 256, uint64_t context = 0);
-    void adopt(void* host, uint64_t bytes, MemoryKind kind, const std::string& label);   // cuMemHostRegister
-    bool release(uint64_t base);      // false: not the base of an allocation
+    uint64_t allocate(uint64_t bytes, MemoryKind kind, const std::string& label, uint64_t align = 256,
+                      uint64_t context = 0);
+    void adopt(void* host, uint64_t bytes, MemoryKind kind, const std::string& label);  // cuMemHostRegister
+    bool release(uint64_t base);  // false: not the base of an allocation
     uint64_t capacity() const;
     uint64_t used() const;
 
     // A consistent, sorted view that a running launch may keep.
     using View = std::vector<Allocation>;
     std::shared_ptr<const View> view() const;
-    static const Allocation* find(const View& view, uint64_t address);      // the allocation holding `address`, or null
+    static const Allocation* find(const View& view, uint64_t address);  // the allocation holding `address`, or null
     // "12 bytes past the end of allocation 3 (400 bytes, cuMemAlloc)", "in no allocation", "null" …
     static std::string describe(const View& view, uint64_t address, uint64_t bytes);
-    bool contains(uint64_t address, uint64_t bytes) const;                  // for the driver's own copies
+    bool contains(uint64_t address, uint64_t bytes) const;  // for the driver's own copies
 
   private:
     struct State;

@@ -11,18 +11,19 @@ namespace softcuda {
 enum class Space : uint8_t { global, shared, local, constant, param, generic };
 enum class Access : uint8_t { load, store, atomic, reduction };
 
-struct WarpPlace {                    // who is executing
+struct WarpPlace {  // who is executing
     uint32_t block[3];
-    uint32_t warp;                    // index in the block
-    uint32_t worker;                  // worker thread: observers keep their sums per worker and add at launch_end
+    uint32_t warp;    // index in the block
+    uint32_t worker;  // worker thread: observers keep their sums per worker and add at launch_end
 };
 
 struct MemoryEvent {
-    Space space;                      // resolved: generic addresses are reported as what they point into
+    Space space;  // resolved: generic addresses are reported as what they point into
     Access access;
-    uint32_t lanes;                   // who takes part
-    uint32_t bytes;                   // per lane, all vector elements
-    const uint64_t* addresses;        // 32 addresses, of which those in `lanes` count; shared: offset in the block's shared memory
+    uint32_t lanes;  // who takes part
+    uint32_t bytes;  // per lane, all vector elements
+    const uint64_t*
+        addresses;  // 32 addresses, of which those in `lanes` count; shared: offset in the block's shared memory
 };
 
 // Called from worker threads; calls for one block come in order from one worker.

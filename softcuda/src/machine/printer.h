@@ -35,8 +35,8 @@ class DeviceHeap {
     ~DeviceHeap();
     // The arena is made when a kernel that needs it is first launched; its size is then fixed, as CUDA says.
     void reserve(uint64_t bytes);
-    uint64_t allocate(uint64_t bytes);      // 0: exhausted
-    bool release(uint64_t address);         // false: not an allocation of this heap
+    uint64_t allocate(uint64_t bytes);  // 0: exhausted
+    bool release(uint64_t address);     // false: not an allocation of this heap
 
   private:
     struct Piece {
@@ -46,7 +46,7 @@ class DeviceHeap {
     Memory& memory_;
     std::mutex mutex_;
     uint64_t base_ = 0, bytes_ = 0;
-    std::vector<Piece> pieces_;             // in address order
+    std::vector<Piece> pieces_;  // in address order
 };
 
 }  // namespace softcuda

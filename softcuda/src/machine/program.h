@@ -45,56 +45,56 @@ struct Row {
 
 // How the scheduler continues after an Op.
 enum class Flow : uint8_t {
-    next,            // run exec, go to pc + 1
-    branch,          // lanes whose predicate holds go to `target`
-    branch_table,    // brx.idx: lane's index in row a, targets in `extra`
-    call,            // push a frame of function `callee`
-    call_indirect,   // function address in row a
+    next,           // run exec, go to pc + 1
+    branch,         // lanes whose predicate holds go to `target`
+    branch_table,   // brx.idx: lane's index in row a, targets in `extra`
+    call,           // push a frame of function `callee`
+    call_indirect,  // function address in row a
     ret,
     exit,
-    barrier,         // bar/barrier of a block: exec describes it, the scheduler counts arrivals
+    barrier,  // bar/barrier of a block: exec describes it, the scheduler counts arrivals
     cluster_barrier,
-    meet,            // .sync warp operations: exec runs once all lanes of the member mask (row `d`; 0: all) have come.
-                     // With `extra` pointing to a MeetShape, lanes may come from different instructions of one exec
-    yield,           // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
+    meet,   // .sync warp operations: exec runs once all lanes of the member mask (row `d`; 0: all) have come.
+            // With `extra` pointing to a MeetShape, lanes may come from different instructions of one exec
+    yield,  // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
 };
 
 struct Op {
     Exec exec = nullptr;
-    uint32_t dst = 0, a = 0, b = 0, c = 0, d = 0;   // row offsets; meaning is the instruction's
-    uint32_t dst2 = 0;                              // second result (setp p|q, shfl d|p, carry)
-    uint32_t predicate = no_row;                    // row of the guard predicate
+    uint32_t dst = 0, a = 0, b = 0, c = 0, d = 0;  // row offsets; meaning is the instruction's
+    uint32_t dst2 = 0;                             // second result (setp p|q, shfl d|p, carry)
+    uint32_t predicate = no_row;                   // row of the guard predicate
     bool predicate_negated = false;
     Flow flow = Flow::next;
-    uint8_t small[6] = {};                          // family-specific small data (vector length, truth tables …)
-    uint32_t target = 0;                            // branch: op index;  call: index into Program::functions
-    uint32_t line = 0;                              // index into Program::locations (source line, PTX line, text)
-    uint64_t imm = 0;                               // family-specific (address offset, lut, …)
-    const void* extra = nullptr;                    // family-specific immutable data owned by the Program (see Decoder::keep)
+    uint8_t small[6] = {};        // family-specific small data (vector length, truth tables …)
+    uint32_t target = 0;          // branch: op index;  call: index into Program::functions
+    uint32_t line = 0;            // index into Program::locations (source line, PTX line, text)
+    uint64_t imm = 0;             // family-specific (address offset, lut, …)
+    const void* extra = nullptr;  // family-specific immutable data owned by the Program (see Decoder::keep)
 
     static constexpr uint32_t no_row = 0xffffffffu;
 };
 
-struct SourceLine {                                 // what error messages and the inspector say about an Op
-    uint32_t file = 0, line = 0;                    // index into Program::files
+struct SourceLine {               // what error messages and the inspector say about an Op
+    uint32_t file = 0, line = 0;  // index into Program::files
     uint32_t ptx_line = 0;
-    std::string text;                               // "ld.global.f32"
+    std::string text;  // "ld.global.f32"
 };
 
 struct Parameter {
-    uint32_t offset = 0, bytes = 0, align = 1;      // in the parameter buffer
+    uint32_t offset = 0, bytes = 0, align = 1;  // in the parameter buffer
 };
 
 // A value that passes between caller and callee: 32 lanes of `bytes` each, lane after lane (a row is such a slot).
 struct Slot {
     uint32_t offset = 0, bytes = 0;
 };
-struct CallSite {                                   // Op::extra of a call
-    std::vector<Slot> params, returns;              // in the caller's frame
-    std::string callee;                             // "" when indirect
+struct CallSite {                       // Op::extra of a call
+    std::vector<Slot> params, returns;  // in the caller's frame
+    std::string callee;                 // "" when indirect
 };
 
-enum class Special : uint8_t;                       // %tid.x …; see specials.h
+enum class Special : uint8_t;  // %tid.x …; see specials.h
 
 struct Function {
     std::string name;
@@ -109,12 +109,12 @@ struct Function {
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
     uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`
     bool recursive = false;                         // entry: calls itself or through a pointer: the depth is not known
-    bool ordered = false;                           // entry: its result may depend on the order of blocks, so that blocks
-                                                    // run one after another (atomics with results, floats, volatile reads)
-    bool allocates = false;                         // entry: may call malloc()
-    uint32_t index = 0;                             // in Program::functions
-    uint32_t static_shared = 0;                     // entry: bytes of .shared variables it can reach
-    uint32_t max_threads = 0;                       // entry: product of .maxntid / .reqntid, 0 if not given
+    bool ordered = false;        // entry: its result may depend on the order of blocks, so that blocks
+                                 // run one after another (atomics with results, floats, volatile reads)
+    bool allocates = false;      // entry: may call malloc()
+    uint32_t index = 0;          // in Program::functions
+    uint32_t static_shared = 0;  // entry: bytes of .shared variables it can reach
+    uint32_t max_threads = 0;    // entry: product of .maxntid / .reqntid, 0 if not given
     uint32_t required_threads[3] = {0, 0, 0};
     uint32_t required_cluster[3] = {0, 0, 0};
     uint32_t min_blocks = 0;
@@ -123,16 +123,16 @@ struct Function {
     ptx::Location location;
 };
 
-struct Symbol {                                     // a module-scope variable
-    uint64_t address = 0;                           // global/const: device address; shared: offset in the block's shared memory
+struct Symbol {            // a module-scope variable
+    uint64_t address = 0;  // global/const: device address; shared: offset in the block's shared memory
     uint64_t bytes = 0;
     std::string space;
 };
 
 // Owned by the driver's CUmodule; addresses inside it stay valid while it lives.  Immutable once loaded.
 struct Program {
-    std::string target;                             // "sm_90"
-    uint64_t function_base = 0;                     // "addresses" of functions: function_base + 16 * index, in no memory
+    std::string target;          // "sm_90"
+    uint64_t function_base = 0;  // "addresses" of functions: function_base + 16 * index, in no memory
     std::vector<std::string> files;
     std::vector<SourceLine> locations;
     std::vector<std::unique_ptr<Function>> functions;
@@ -142,10 +142,10 @@ struct Program {
     std::vector<uint64_t> allocations;              // device addresses to free on unload
 
     const Function* find(const std::string& name) const;
-    std::string where(const Op& op) const;          // "snippets/reduction/reduce.cu:12 (ld.global.f32)"
+    std::string where(const Op& op) const;  // "snippets/reduction/reduce.cu:12 (ld.global.f32)"
 };
 
-struct LoadError : std::runtime_error {             // one line: what, where
+struct LoadError : std::runtime_error {  // one line: what, where
     using std::runtime_error::runtime_error;
 };
 

@@ -17,7 +17,7 @@ constexpr int64_t head_start = 1 << 16;
 constexpr uint32_t nowhere = ~0u;
 
 uint32_t stack_cost(const Function& function) { return (function.local_bytes + 15) / 16 * 16; }
-constexpr uint32_t call_cost = 16;      // bytes of stack a call takes even without variables, so that recursion ends
+constexpr uint32_t call_cost = 16;  // bytes of stack a call takes even without variables, so that recursion ends
 
 uint32_t guarded(Warp& warp, const Op& op, uint32_t lanes) {
     if (op.predicate == Op::no_row) return lanes;
@@ -50,7 +50,8 @@ Frame* WarpState::make_frame(const Function& function, Frame* parent) {
     made->depth = parent ? parent->depth + 1 : 0;
     made->local_base = parent ? parent->local_base + stack_cost(*parent->function) + call_cost : 0;
     std::memcpy(made->rows, function.image.data(), function.image.size());
-    for (const auto& [special, row] : function.specials) fill_special(special, row, made->rows, *this, made->local_base);
+    for (const auto& [special, row] : function.specials)
+        fill_special(special, row, made->rows, *this, made->local_base);
     return made;
 }
 
@@ -71,7 +72,7 @@ void WarpState::start(const Function& kernel) {
     favoured = 0;
     favoured_left = 0;
     groups.clear();
-    groups.reserve(warp_size + 2);       // so that references to groups survive a split
+    groups.reserve(warp_size + 2);  // so that references to groups survive a split
     current = make_frame(kernel, nullptr);
     groups.push_back({.lanes = present, .pc = 0, .frame = current});
 }
@@ -109,7 +110,7 @@ void WarpState::merge() {
             into.lanes |= from.lanes;
             into.wait = Wait::ready;
             into.age = 0;
-            --into.frame->references;    // `into` still holds it
+            --into.frame->references;  // `into` still holds it
             remove(j);
         }
     }
@@ -171,13 +172,15 @@ Stop WarpState::run_loop(int64_t slice) {
         const Op* stop_op = stop == nowhere ? nullptr : code + stop;
         const uint32_t lanes = group.lanes;
         const Op* op = code + group.pc;
-        bool keep_on = true;             // uniform flow stays in here
+        bool keep_on = true;  // uniform flow stays in here
         while (keep_on) {
             segment_begin = op;
             uint32_t active;
             for (;;) {
                 active = guarded(*this, *op, lanes);
-                if constexpr (observed) observer->instruction(place(), *current->function, *op, active);
+                // An operation that lanes meet in is heard when it runs, not when some of them come.
+                if constexpr (observed)
+                    if (op->flow != Flow::meet) observer->instruction(place(), *current->function, *op, active);
                 if (op->flow != Flow::next) break;
                 if (active) op->exec(*this, *op, active);
                 ++op;
@@ -222,6 +225,7 @@ Stop WarpState::run_loop(int64_t slice) {
                 }
                 case Flow::meet: {
                     if (active == 0 || meet_ready(*op, active, active)) {
+                        if constexpr (observed) observer->instruction(place(), *current->function, *op, active);
                         if (active) op->exec(*this, *op, active);
                         ++op;
                         group.pc = static_cast<uint32_t>(op - code);
@@ -264,7 +268,7 @@ Stop WarpState::run_loop(int64_t slice) {
                     keep_on = false;
                     break;
                 }
-                case Flow::cluster_barrier: {          // small[0]: 0 arrive, 1 wait
+                case Flow::cluster_barrier: {  // small[0]: 0 arrive, 1 wait
                     group.pc = static_cast<uint32_t>(op - code) + 1;
                     if (active && op->small[0] == 0) block->arrive_in_cluster(*this, active);
                     if (active == 0 || op->small[0] == 0 || !(cluster_pending & active)) {
@@ -322,8 +326,9 @@ void WarpState::branch_table(Group& group, const Op& op, uint32_t lanes) {
             if (choice[other] == choice[lane]) same |= 1u << other;
         }
         if (choice[lane] >= targets.size())
-            fault(FaultKind::illegal_instruction, op, static_cast<int>(lane),
-                  "branch index " + std::to_string(choice[lane]) + " of " + std::to_string(targets.size()) + " targets");
+            fault(
+                FaultKind::illegal_instruction, op, static_cast<int>(lane),
+                "branch index " + std::to_string(choice[lane]) + " of " + std::to_string(targets.size()) + " targets");
         if (same == groups[index].lanes)
             groups[index].pc = targets[choice[lane]];
         else
@@ -342,12 +347,13 @@ void WarpState::call(Group& group, const Op& op, const Function& callee, uint32_
     if (local + callee.local_bytes > limit)
         fault(FaultKind::stack_overflow, op, std::countr_zero(lanes),
               "call of " + callee.name + " at depth " + std::to_string(parent->depth + 1) + " needs more than the " +
-                  std::to_string(limit) + " bytes of stack a thread has (cuCtxSetLimit(CU_LIMIT_STACK_SIZE) sets them)");
+                  std::to_string(limit) +
+                  " bytes of stack a thread has (cuCtxSetLimit(CU_LIMIT_STACK_SIZE) sets them)");
     Frame* made = make_frame(callee, parent);
     made->site = &site;
     made->return_pc = caller.pc;
     copy_slots(site.params, parent->rows, callee.param_slots, made->rows, lanes);
-    caller.frame = made;                 // the parent is held by its child now
+    caller.frame = made;  // the parent is held by its child now
     caller.pc = 0;
 }
 
@@ -366,13 +372,15 @@ void WarpState::call_indirect(Group& group, const Op& op, uint32_t lanes) {
         uint64_t number = (address - program.function_base) / 16;
         if (address < program.function_base || number >= program.functions.size() || address % 16 != 0) {
             char text[64];
-            std::snprintf(text, sizeof text, "call of 0x%llx, which is no function", static_cast<unsigned long long>(address));
+            std::snprintf(text, sizeof text, "call of 0x%llx, which is no function",
+                          static_cast<unsigned long long>(address));
             fault_address = address;
             fault(FaultKind::illegal_instruction, op, static_cast<int>(lane), text);
         }
         const Function& callee = *program.functions[number];
         auto same_shape = [](const std::vector<Slot>& a, const std::vector<Slot>& b) {
-            return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Slot x, Slot y) { return x.bytes == y.bytes; });
+            return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                              [](Slot x, Slot y) { return x.bytes == y.bytes; });
         };
         if (callee.code.empty() || callee.is_entry || !same_shape(site.params, callee.param_slots) ||
             !same_shape(site.returns, callee.return_slots))
@@ -406,7 +414,7 @@ void WarpState::finish(Group& group, const Op&, uint32_t lanes, bool whole_threa
     remove(index);
     release(left);
     block->lanes_exited(*this, lanes);
-    if (!groups.empty()) resolve_meets();    // who waited for these lanes waits no longer
+    if (!groups.empty()) resolve_meets();  // who waited for these lanes waits no longer
 }
 
 void WarpState::reduce_result(const Group& group, uint32_t value) {
@@ -445,7 +453,8 @@ bool WarpState::meet_ready(const Op& op, uint32_t lanes, uint32_t arrived) {
     if (outside) {
         char text[96];
         int lane = std::countr_zero(outside);
-        std::snprintf(text, sizeof text, "lane %d is not in its own member mask 0x%08x, which is undefined", lane, mask[lane]);
+        std::snprintf(text, sizeof text, "lane %d is not in its own member mask 0x%08x, which is undefined", lane,
+                      mask[lane]);
         fault(FaultKind::illegal_instruction, op, lane, text);
     }
     return (wanted & live & ~arrived) == 0;
@@ -489,10 +498,14 @@ bool WarpState::resolve_meets() {
 // Runs one operation for lanes that stand at several instructions: gather the operands, run once, scatter the results.
 void WarpState::run_gathered(const std::vector<size_t>& members, uint32_t lanes) {
     Frame* const frame_before = current;
+    if (observer)
+        for (size_t i : members)
+            observer->instruction(place(), *groups[i].frame->function, *groups[i].op, groups[i].lanes);
     const Op& first = *groups[members[0]].op;
     auto run_for_all = [&](const Op& op) { op.exec(*this, op, lanes); };
     bool one_place = true;
-    for (size_t i : members) one_place = one_place && groups[i].op == &first && groups[i].frame == groups[members[0]].frame;
+    for (size_t i : members)
+        one_place = one_place && groups[i].op == &first && groups[i].frame == groups[members[0]].frame;
     if (one_place) {
         current = groups[members[0]].frame;
         frame = current->rows;
@@ -507,11 +520,12 @@ void WarpState::run_gathered(const std::vector<size_t>& members, uint32_t lanes)
         alignas(64) std::byte scratch[7 * row_bytes] = {};
         struct Operand {
             uint8_t bytes;
-            uint32_t Op::*offset;
+            uint32_t Op::* offset;
             bool result;
         };
-        const Operand operands[6] = {{shape.dst, &Op::dst, true}, {shape.dst2, &Op::dst2, true}, {shape.a, &Op::a, false},
-                                     {shape.b, &Op::b, false},    {shape.c, &Op::c, false},      {shape.d, &Op::d, false}};
+        const Operand operands[6] = {{shape.dst, &Op::dst, true}, {shape.dst2, &Op::dst2, true},
+                                     {shape.a, &Op::a, false},    {shape.b, &Op::b, false},
+                                     {shape.c, &Op::c, false},    {shape.d, &Op::d, false}};
         Op gathered = first;
         gathered.predicate = Op::no_row;
         for (size_t k = 0; k < 6; ++k) gathered.*(operands[k].offset) = static_cast<uint32_t>((k + 1) * row_bytes);

@@ -11,28 +11,66 @@ namespace softcuda {
 bool special_from_name(std::string_view name, Special& special) {
     using enum Special;
     static const std::unordered_map<std::string_view, Special> names = {
-        {"%tid.x", tid_x}, {"%tid.y", tid_y}, {"%tid.z", tid_z}, {"%tid.w", zero},
-        {"%ntid.x", ntid_x}, {"%ntid.y", ntid_y}, {"%ntid.z", ntid_z}, {"%ntid.w", zero},
-        {"%ctaid.x", ctaid_x}, {"%ctaid.y", ctaid_y}, {"%ctaid.z", ctaid_z}, {"%ctaid.w", zero},
-        {"%nctaid.x", nctaid_x}, {"%nctaid.y", nctaid_y}, {"%nctaid.z", nctaid_z}, {"%nctaid.w", zero},
-        {"%laneid", laneid}, {"%warpid", warpid}, {"%nwarpid", nwarpid}, {"%smid", smid}, {"%nsmid", nsmid},
-        {"%gridid", gridid}, {"%lanemask_eq", lanemask_eq}, {"%lanemask_le", lanemask_le},
-        {"%lanemask_lt", lanemask_lt}, {"%lanemask_ge", lanemask_ge}, {"%lanemask_gt", lanemask_gt},
+        {"%tid.x", tid_x},
+        {"%tid.y", tid_y},
+        {"%tid.z", tid_z},
+        {"%tid.w", zero},
+        {"%ntid.x", ntid_x},
+        {"%ntid.y", ntid_y},
+        {"%ntid.z", ntid_z},
+        {"%ntid.w", zero},
+        {"%ctaid.x", ctaid_x},
+        {"%ctaid.y", ctaid_y},
+        {"%ctaid.z", ctaid_z},
+        {"%ctaid.w", zero},
+        {"%nctaid.x", nctaid_x},
+        {"%nctaid.y", nctaid_y},
+        {"%nctaid.z", nctaid_z},
+        {"%nctaid.w", zero},
+        {"%laneid", laneid},
+        {"%warpid", warpid},
+        {"%nwarpid", nwarpid},
+        {"%smid", smid},
+        {"%nsmid", nsmid},
+        {"%gridid", gridid},
+        {"%lanemask_eq", lanemask_eq},
+        {"%lanemask_le", lanemask_le},
+        {"%lanemask_lt", lanemask_lt},
+        {"%lanemask_ge", lanemask_ge},
+        {"%lanemask_gt", lanemask_gt},
         {"%is_explicit_cluster", is_explicit_cluster},
-        {"%clusterid.x", clusterid_x}, {"%clusterid.y", clusterid_y}, {"%clusterid.z", clusterid_z},
-        {"%nclusterid.x", nclusterid_x}, {"%nclusterid.y", nclusterid_y}, {"%nclusterid.z", nclusterid_z},
-        {"%cluster_ctaid.x", cluster_ctaid_x}, {"%cluster_ctaid.y", cluster_ctaid_y},
-        {"%cluster_ctaid.z", cluster_ctaid_z}, {"%cluster_nctaid.x", cluster_nctaid_x},
-        {"%cluster_nctaid.y", cluster_nctaid_y}, {"%cluster_nctaid.z", cluster_nctaid_z},
-        {"%cluster_ctarank", cluster_ctarank}, {"%cluster_nctarank", cluster_nctarank},
-        {"%total_smem_size", total_smem_size}, {"%aggr_smem_size", aggr_smem_size},
-        {"%dynamic_smem_size", dynamic_smem_size}, {"%reserved_smem_offset_begin", reserved_smem_begin},
-        {"%reserved_smem_offset_end", reserved_smem_end}, {"%reserved_smem_offset_cap", reserved_smem_cap},
-        {"%reserved_smem_offset_0", reserved_smem_offset_0}, {"%reserved_smem_offset_1", reserved_smem_offset_1},
+        {"%clusterid.x", clusterid_x},
+        {"%clusterid.y", clusterid_y},
+        {"%clusterid.z", clusterid_z},
+        {"%nclusterid.x", nclusterid_x},
+        {"%nclusterid.y", nclusterid_y},
+        {"%nclusterid.z", nclusterid_z},
+        {"%cluster_ctaid.x", cluster_ctaid_x},
+        {"%cluster_ctaid.y", cluster_ctaid_y},
+        {"%cluster_ctaid.z", cluster_ctaid_z},
+        {"%cluster_nctaid.x", cluster_nctaid_x},
+        {"%cluster_nctaid.y", cluster_nctaid_y},
+        {"%cluster_nctaid.z", cluster_nctaid_z},
+        {"%cluster_ctarank", cluster_ctarank},
+        {"%cluster_nctarank", cluster_nctarank},
+        {"%total_smem_size", total_smem_size},
+        {"%aggr_smem_size", aggr_smem_size},
+        {"%dynamic_smem_size", dynamic_smem_size},
+        {"%reserved_smem_offset_begin", reserved_smem_begin},
+        {"%reserved_smem_offset_end", reserved_smem_end},
+        {"%reserved_smem_offset_cap", reserved_smem_cap},
+        {"%reserved_smem_offset_0", reserved_smem_offset_0},
+        {"%reserved_smem_offset_1", reserved_smem_offset_1},
         {"%current_graph_exec", current_graph_exec},
-        {"%clock", clock}, {"%clock_hi", clock_hi}, {"%clock64", clock64}, {"%globaltimer", globaltimer},
-        {"%globaltimer_lo", globaltimer_lo}, {"%globaltimer_hi", globaltimer_hi},
-        {"%envreg0", envreg0}, {"%envreg1", envreg1}, {"%envreg2", envreg2},
+        {"%clock", clock},
+        {"%clock_hi", clock_hi},
+        {"%clock64", clock64},
+        {"%globaltimer", globaltimer},
+        {"%globaltimer_lo", globaltimer_lo},
+        {"%globaltimer_hi", globaltimer_hi},
+        {"%envreg0", envreg0},
+        {"%envreg1", envreg1},
+        {"%envreg2", envreg2},
     };
     auto found = names.find(name);
     if (found != names.end()) {
@@ -55,8 +93,9 @@ uint64_t special_value(Special special, const WarpState& warp, int lane, uint32_
     const uint32_t thread = warp.index * warp_size + static_cast<uint32_t>(lane);
     const uint32_t bit = 1u << lane;
     auto now = [] {
-        return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                         std::chrono::system_clock::now().time_since_epoch()).count());
+        return static_cast<uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+                .count());
     };
     using enum Special;
     switch (special) {
@@ -109,11 +148,16 @@ uint64_t special_value(Special special, const WarpState& warp, int lane, uint32_
         case reserved_smem_offset_1: return launch.shared_begin / 2;
         case envreg1: return launch.grid_workspace >> 32;
         case envreg2: return launch.grid_workspace & 0xffffffffu;
-        case envreg0: case envreg_other: case current_graph_exec: case zero: return 0;
+        case envreg0:
+        case envreg_other:
+        case current_graph_exec:
+        case zero: return 0;
         case local_base: return local;
         case dynamic_shared_base: return launch.dynamic_base;
         // Clock registers count executed warp instructions: the same in every run.
-        case clock: case clock_hi: case clock64: return warp.clock;
+        case clock:
+        case clock_hi:
+        case clock64: return warp.clock;
         case globaltimer: return now();
         case globaltimer_lo: return now() & 0xffffffffu;
         case globaltimer_hi: return now() >> 32;
@@ -134,7 +178,7 @@ void fill(Special special, T* row, const WarpState& warp, uint32_t local_base) {
     const uint32_t width = warp.block->launch->config->block.x;
     if (!differs_by_lane(special)) {
         std::fill_n(row, warp_size, static_cast<T>(special_value(special, warp, 0, local_base)));
-    } else if (special == Special::tid_x && width % warp_size == 0) {   // a warp lies within one row of threads
+    } else if (special == Special::tid_x && width % warp_size == 0) {  // a warp lies within one row of threads
         uint32_t first = warp.index * warp_size % width;
         for (int lane = 0; lane < warp_size; ++lane) row[lane] = static_cast<T>(first + static_cast<uint32_t>(lane));
     } else {

@@ -15,24 +15,35 @@ class Observer;
 class Worker;
 
 enum class FaultKind : uint8_t {
-    illegal_address, misaligned_address, illegal_instruction, trap, assertion, deadlock, timeout, stack_overflow,
-    invalid_address_space, cancelled, internal,
+    illegal_address,
+    misaligned_address,
+    illegal_instruction,
+    trap,
+    assertion,
+    deadlock,
+    timeout,
+    stack_overflow,
+    invalid_address_space,
+    cancelled,
+    internal,
 };
 
 class Warp {
   public:
-    std::byte* frame = nullptr;       // rows of the running function
+    std::byte* frame = nullptr;  // rows of the running function
     Block* block = nullptr;
-    Worker* worker = nullptr;         // the CPU thread that runs it
-    Observer* observer = nullptr;     // null: nobody listens
-    uint32_t index = 0;               // of the warp in its block; lane i is thread index*32+i
-    uint32_t present = 0;             // lanes that exist (the last warp of a block may be partial)
+    Worker* worker = nullptr;      // the CPU thread that runs it
+    Observer* observer = nullptr;  // null: nobody listens
+    uint32_t index = 0;            // of the warp in its block; lane i is thread index*32+i
+    uint32_t present = 0;          // lanes that exist (the last warp of a block may be partial)
     uint32_t exited = 0;
-    uint32_t spins = 0;               // operations run that a waiting loop would contain; the scheduler reads and clears it
-    uint64_t fault_address = 0;       // set before fault() by whoever knows an address
+    uint32_t spins = 0;          // operations run that a waiting loop would contain; the scheduler reads and clears it
+    uint64_t fault_address = 0;  // set before fault() by whoever knows an address
 
     template <class T>
-    T* row(uint32_t offset) { return std::launder(reinterpret_cast<T*>(frame + offset)); }
+    T* row(uint32_t offset) {
+        return std::launder(reinterpret_cast<T*>(frame + offset));
+    }
     uint32_t& predicate(uint32_t offset) { return *row<uint32_t>(offset); }
 
     // Ends the launch: throws, with kernel, block, thread and source line added by the scheduler.  `what` completes

@@ -54,8 +54,8 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"no NVIDIA compiler packages: {_toolkit.INSTALL}")
     target = tmp_path_factory.mktemp("kernels") / "kernels.ptx"
     include = toolkit / "include" / "cccl"
-    command = [str(toolkit / "bin" / "nvcc"), "-ptx", "-arch=sm_90", "-lineinfo", "-w", f"-I{include}", "kernels.cu", "-o", str(target)]
-    subprocess.run(command, cwd=HERE, check=True)
+    options = ["-ptx", "-arch=sm_90", "-lineinfo", "-w", f"-I{include}", "-o", str(target)]
+    subprocess.run([str(toolkit / "bin" / "nvcc"), *options, "kernels.cu"], cwd=HERE, check=True)
     return target
 
 
@@ -64,9 +64,11 @@ Run = Callable[..., Done]
 
 @pytest.fixture
 def run(ptx_run: Path, kernels: Path) -> Run:
-    """run("kernel", "buf:i32:4:zero", "i32:5", grid=2, block=32): launch it and collect buffers, printf and the fault."""
+    """run("kernel", "buf:i32:4:zero", "i32:5", grid=2, block=32): launch it; collect buffers, printf and the fault."""
 
-    def run(kernel: str, *arguments: str, ptx: Path | None = None, options: tuple[str, ...] = (), **settings: object) -> Done:
+    def run(
+        kernel: str, *arguments: str, ptx: Path | None = None, options: tuple[str, ...] = (), **settings: object
+    ) -> Done:
         shape = {name: settings.pop(name) for name in ("grid", "block", "shared") if name in settings}
         command = [str(ptx_run), str(ptx or kernels), kernel, *options, *arguments]
         for name, value in shape.items():

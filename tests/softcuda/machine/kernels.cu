@@ -11,11 +11,13 @@ namespace cg = cooperative_groups;
 
 // --- divergence
 
-KERNEL nested(int *out) {
+KERNEL nested(int* out) {
     int t = threadIdx.x, a = 0;
     if (t & 1) {
-        if (t & 2) a = t * 3;
-        else a = t * 5;
+        if (t & 2)
+            a = t * 3;
+        else
+            a = t * 5;
         if (t > 16) a += 100;
     } else {
         for (int i = 0; i < t; i++) {
@@ -33,37 +35,39 @@ KERNEL nested(int *out) {
     out[t] = a;
 }
 
-KERNEL collatz(int *out) {  // a loop whose trip count differs from lane to lane
+KERNEL collatz(int* out) {  // a loop whose trip count differs from lane to lane
     unsigned n = threadIdx.x + 1;
     int steps = 0;
     while (n != 1) n = n & 1 ? 3 * n + 1 : n / 2, steps++;
     out[threadIdx.x] = steps;
 }
 
-KERNEL shuffle_in_both_arms(int *out) {
+KERNEL shuffle_in_both_arms(int* out) {
     int t = threadIdx.x, v;
-    if (t < 10) v = __shfl_sync(0xffffffffu, t * 10, (t + 1) & 31) + 1;
-    else v = __shfl_sync(0xffffffffu, t * 10, (t + 1) & 31) + 2;
+    if (t < 10)
+        v = __shfl_sync(0xffffffffu, t * 10, (t + 1) & 31) + 1;
+    else
+        v = __shfl_sync(0xffffffffu, t * 10, (t + 1) & 31) + 2;
     out[t] = v;
 }
 
-KERNEL ballots_of_halves(unsigned *out) {
+KERNEL ballots_of_halves(unsigned* out) {
     unsigned half = threadIdx.x < 16 ? 0x0000ffffu : 0xffff0000u;
     out[threadIdx.x] = __ballot_sync(half, threadIdx.x % 3 == 0);
 }
 
-KERNEL shuffle_after_exit(int *out) {
+KERNEL shuffle_after_exit(int* out) {
     if (threadIdx.x >= 20) return;
     out[threadIdx.x] = __shfl_down_sync(0xffffffffu, threadIdx.x, 1);
 }
 
-KERNEL warp_sums(int *out) {
+KERNEL warp_sums(int* out) {
     int t = threadIdx.x;
     out[t] = __reduce_add_sync(~0u, t) + __popc(__ballot_sync(~0u, t % 3 == 0)) * 10000 +
              __popc(__match_any_sync(~0u, t % 4)) * 1000000;
 }
 
-KERNEL tiles(int *out) {
+KERNEL tiles(int* out) {
     auto tile = cg::tiled_partition<8>(cg::this_thread_block());
     int v = threadIdx.x;
     for (int k = 4; k; k >>= 1) v += tile.shfl_xor(v, k);
@@ -77,14 +81,14 @@ KERNEL tiles(int *out) {
 
 // --- waiting for each other
 
-KERNEL lock_among_lanes(int *sum, int *lock) {
+KERNEL lock_among_lanes(int* sum, int* lock) {
     while (atomicCAS(lock, 0, 1) != 0);
     *sum += threadIdx.x;
     __threadfence();
     atomicExch(lock, 0);
 }
 
-KERNEL handshake(volatile int *flags, int *out) {  // two lanes of one warp
+KERNEL handshake(volatile int* flags, int* out) {  // two lanes of one warp
     if (threadIdx.x == 0) {
         while (flags[0] == 0);
         flags[1] = flags[0] + 1;
@@ -95,7 +99,7 @@ KERNEL handshake(volatile int *flags, int *out) {  // two lanes of one warp
     }
 }
 
-KERNEL first_waits_for_last(volatile int *flag, volatile int *data, int *out) {
+KERNEL first_waits_for_last(volatile int* flag, volatile int* data, int* out) {
     if (threadIdx.x) return;
     if (blockIdx.x == 0) {
         while (*flag == 0);
@@ -108,7 +112,7 @@ KERNEL first_waits_for_last(volatile int *flag, volatile int *data, int *out) {
     }
 }
 
-KERNEL rotate_grid(int *x, int n) {
+KERNEL rotate_grid(int* x, int n) {
     auto grid = cg::this_grid();
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     x[i] = i;
@@ -119,7 +123,7 @@ KERNEL rotate_grid(int *x, int n) {
 }
 
 __device__ unsigned ticket = 0;
-KERNEL last_block_sums(const float *in, float *partial, float *out) {
+KERNEL last_block_sums(const float* in, float* partial, float* out) {
     __shared__ float s[128];
     __shared__ bool last;
     int t = threadIdx.x;
@@ -137,18 +141,18 @@ KERNEL last_block_sums(const float *in, float *partial, float *out) {
     __syncthreads();
     if (last && t == 0) {
         float sum = 0;
-        for (int b = 0; b < gridDim.x; b++) sum += ((volatile float *)partial)[b];
+        for (int b = 0; b < gridDim.x; b++) sum += ((volatile float*)partial)[b];
         *out = sum;
     }
 }
 
-KERNEL barrier_after_exit(int *out) {
+KERNEL barrier_after_exit(int* out) {
     if (threadIdx.x < 64) return;
     __syncthreads();
     out[threadIdx.x] = 1;
 }
 
-KERNEL barrier_in_both_arms(int *out) {
+KERNEL barrier_in_both_arms(int* out) {
     __shared__ int s[64];
     if (threadIdx.x & 1) {
         s[threadIdx.x] = 1;
@@ -160,12 +164,12 @@ KERNEL barrier_in_both_arms(int *out) {
     out[threadIdx.x] = s[threadIdx.x ^ 1];
 }
 
-KERNEL barrier_votes(int *out) {
+KERNEL barrier_votes(int* out) {
     int t = threadIdx.x;
     out[t] = __syncthreads_count(t & 1) + 1000 * __syncthreads_and(t < 100) + 2000 * __syncthreads_or(t == 5);
 }
 
-KERNEL named_barrier(int *out) {
+KERNEL named_barrier(int* out) {
     __shared__ int s[128];
     int t = threadIdx.x;
     if (t < 64) {
@@ -177,13 +181,15 @@ KERNEL named_barrier(int *out) {
     }
 }
 
-KERNEL deadlock(int *out) {
-    if (threadIdx.x < 32) __syncthreads();
-    else asm volatile("bar.sync 1, 128;");
+KERNEL deadlock(int* out) {
+    if (threadIdx.x < 32)
+        __syncthreads();
+    else
+        asm volatile("bar.sync 1, 128;");
     *out = 1;
 }
 
-KERNEL endless(volatile int *out) {
+KERNEL endless(volatile int* out) {
     while (out[0] == 0) out[1] += 1;
 }
 
@@ -195,20 +201,20 @@ __device__ __noinline__ int twice(int a) { return a * 2; }
 typedef int (*Unary)(int);
 __device__ Unary table[2] = {plus_one, twice};
 
-KERNEL calls(int *out) { out[threadIdx.x] = fibonacci(threadIdx.x % 12) * 1000 + table[threadIdx.x & 1](threadIdx.x); }
+KERNEL calls(int* out) { out[threadIdx.x] = fibonacci(threadIdx.x % 12) * 1000 + table[threadIdx.x & 1](threadIdx.x); }
 
 __device__ __noinline__ int forever(int n) { return forever(n + 1) + n; }
-KERNEL overflow(int *out) { out[0] = forever(out[1]); }
-KERNEL wild_call(int *out, long long target) { *out = ((Unary)target)(3); }
+KERNEL overflow(int* out) { out[0] = forever(out[1]); }
+KERNEL wild_call(int* out, long long target) { *out = ((Unary)target)(3); }
 
 // --- memory
 
-KERNEL copy(float *out, const float *in, int n) {
+KERNEL copy(float* out, const float* in, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = in[i];
 }
 
-KERNEL dynamic_shared(int *out) {
+KERNEL dynamic_shared(int* out) {
     extern __shared__ int s[];
     __shared__ int fixed[32];
     int t = threadIdx.x;
@@ -218,7 +224,7 @@ KERNEL dynamic_shared(int *out) {
     out[t] = s[blockDim.x - 1 - t] + fixed[t % 32];
 }
 
-KERNEL histogram(unsigned *bins) {
+KERNEL histogram(unsigned* bins) {
     __shared__ unsigned s[16];
     if (threadIdx.x < 16) s[threadIdx.x] = 0;
     __syncthreads();
@@ -227,43 +233,45 @@ KERNEL histogram(unsigned *bins) {
     if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], s[threadIdx.x]);
 }
 
-KERNEL float_atomics(float *sum) { atomicAdd(sum, 0.1f * threadIdx.x + blockIdx.x); }
+KERNEL float_atomics(float* sum) { atomicAdd(sum, 0.1f * threadIdx.x + blockIdx.x); }
 
 __constant__ float weights[4] = {1, 2, 3, 4};
 __managed__ int offset = 5;
-KERNEL constants(float *out) { out[threadIdx.x] = weights[threadIdx.x & 3] + offset; }
+KERNEL constants(float* out) { out[threadIdx.x] = weights[threadIdx.x & 3] + offset; }
 
-KERNEL local_array(int *out, int k) {
+KERNEL local_array(int* out, int k) {
     int a[20];
     for (int i = 0; i < 20; i++) a[i] = i * threadIdx.x;
     out[threadIdx.x] = a[(threadIdx.x + k) % 20];
 }
 
-KERNEL vectors(float4 *out, const float4 *in) {
+KERNEL vectors(float4* out, const float4* in) {
     float4 v = in[threadIdx.x];
     v.x += 1;
     v.w *= 2;
     out[threadIdx.x] = v;
 }
 
-KERNEL generic_pointers(int *out) {
+KERNEL generic_pointers(int* out) {
     __shared__ int s[32];
     int mine[2] = {int(threadIdx.x), 7};
     s[threadIdx.x] = 100 + threadIdx.x;
-    int *where = threadIdx.x % 3 == 0 ? &s[threadIdx.x] : threadIdx.x % 3 == 1 ? &mine[threadIdx.x & 1] : &out[threadIdx.x];
+    int* where = threadIdx.x % 3 == 0   ? &s[threadIdx.x]
+                 : threadIdx.x % 3 == 1 ? &mine[threadIdx.x & 1]
+                                        : &out[threadIdx.x];
     asm volatile("" : "+l"(where));
     *where += 1000;
     out[threadIdx.x] = *where;
 }
 
-KERNEL clock_ticks(long long *out) {
+KERNEL clock_ticks(long long* out) {
     long long begin = clock64();
-    for (int i = 0; i < 10; i++) ((volatile long long *)out)[1] = i;
+    for (int i = 0; i < 10; i++) ((volatile long long*)out)[1] = i;
     out[0] = clock64() - begin;
 }
 
-KERNEL device_heap(int *out) {
-    int *p = (int *)malloc(16);
+KERNEL device_heap(int* out) {
+    int* p = (int*)malloc(16);
     *p = threadIdx.x;
     out[threadIdx.x] = *p + 1;
     free(p);
@@ -273,37 +281,37 @@ KERNEL device_heap(int *out) {
 
 KERNEL prints(int n) { printf("hi %d %s %5.2f %lld %c%% %x\n", n, "abc", 1.5 * threadIdx.x, 1ll << 40, 'z', 255u); }
 KERNEL asserts(int n) { assert(n < 5); }
-KERNEL misaligned(char *out) { *(int *)(out + threadIdx.x * 4 + 1) = 1; }
-KERNEL beyond_shared(int *out, int k) {
+KERNEL misaligned(char* out) { *(int*)(out + threadIdx.x * 4 + 1) = 1; }
+KERNEL beyond_shared(int* out, int k) {
     __shared__ int s[32];
     s[threadIdx.x + k] = 1;
     out[threadIdx.x] = s[threadIdx.x];
 }
-KERNEL traps(int *out) {
+KERNEL traps(int* out) {
     if (threadIdx.x == 9) __trap();
 }
-KERNEL writes_to(int *out) { out[threadIdx.x] = 1; }
+KERNEL writes_to(int* out) { out[threadIdx.x] = 1; }
 
 // --- clusters
 
-KERNEL neighbours(int *out) {  // reads a variable of the next block of the cluster
+KERNEL neighbours(int* out) {  // reads a variable of the next block of the cluster
     auto cluster = cg::this_cluster();
     __shared__ int s;
     if (threadIdx.x == 0) s = blockIdx.x * 10;
     cluster.sync();
-    int *next = cluster.map_shared_rank(&s, (cluster.block_rank() + 1) % cluster.num_blocks());
+    int* next = cluster.map_shared_rank(&s, (cluster.block_rank() + 1) % cluster.num_blocks());
     if (threadIdx.x == 0) out[blockIdx.x] = *next;
     cluster.sync();
 }
 
-KERNEL early_leaver(int *out) {
+KERNEL early_leaver(int* out) {
     auto cluster = cg::this_cluster();
     if (cluster.block_rank() == 1) return;
     cluster.sync();
     out[blockIdx.x] = 1;
 }
 
-KERNEL copies_ahead(float *out, const float *in) {
+KERNEL copies_ahead(float* out, const float* in) {
     __shared__ float s[128];
     auto block = cg::this_thread_block();
     cg::memcpy_async(block, s, in, 512);
@@ -311,9 +319,9 @@ KERNEL copies_ahead(float *out, const float *in) {
     out[threadIdx.x] = s[127 - threadIdx.x];
 }
 
-KERNEL vector_atomics(float4 *sum) { atomicAdd(sum, make_float4(1, 2, 3, threadIdx.x)); }
+KERNEL vector_atomics(float4* sum) { atomicAdd(sum, make_float4(1, 2, 3, threadIdx.x)); }
 
-KERNEL passes_through_an_mbarrier(int *out) {  // four phases; every thread arrives, then waits
+KERNEL passes_through_an_mbarrier(int* out) {  // four phases; every thread arrives, then waits
     __shared__ int s[64];
     __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
     int t = threadIdx.x;

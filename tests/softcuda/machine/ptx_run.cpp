@@ -41,7 +41,9 @@ Dim3 dimensions(const std::string& text) {
     return d;
 }
 
-size_t width(const std::string& type) { return type.ends_with("64") ? 8 : type.ends_with("16") ? 2 : type.ends_with("8") ? 1 : 4; }
+size_t width(const std::string& type) {
+    return type.ends_with("64") ? 8 : type.ends_with("16") ? 2 : type.ends_with("8") ? 1 : 4;
+}
 
 void put(void* at, const std::string& type, const std::string& value) {
     if (type == "f32") {
@@ -61,13 +63,20 @@ void show(const void* at, const std::string& type) {
         std::memcpy(&value, at, sizeof value);
         std::cout << ' ' << +value;
     };
-    if (type == "f32") as(float{});
-    else if (type == "f64") as(double{});
-    else if (type == "i64") as(int64_t{});
-    else if (type == "u64") as(uint64_t{});
-    else if (type == "i32") as(int32_t{});
-    else if (type == "u8") as(uint8_t{});
-    else as(uint32_t{});
+    if (type == "f32")
+        as(float{});
+    else if (type == "f64")
+        as(double{});
+    else if (type == "i64")
+        as(int64_t{});
+    else if (type == "u64")
+        as(uint64_t{});
+    else if (type == "i32")
+        as(int32_t{});
+    else if (type == "u8")
+        as(uint8_t{});
+    else
+        as(uint32_t{});
 }
 
 }  // namespace
@@ -90,14 +99,22 @@ int main(int argc, char** argv) try {
     config.params.resize(kernel->param_bytes);
     for (int i = 3; i < argc; ++i) {
         std::string argument = argv[i];
-        if (argument == "--grid") config.grid = dimensions(argv[++i]);
-        else if (argument == "--block") config.block = dimensions(argv[++i]);
-        else if (argument == "--shared") config.dynamic_shared = static_cast<uint32_t>(std::atoi(argv[++i]));
-        else if (argument == "--cooperative") config.cooperative = true;
-        else if (argument == "--cluster") config.cluster = dimensions(argv[++i]);
-        else if (argument == "--repeat") repeats = std::atoi(argv[++i]);
-        else if (argument == "--workers") machine.workers = std::atoi(argv[++i]);
-        else if (argument == "--quiet") quiet = true;
+        if (argument == "--grid")
+            config.grid = dimensions(argv[++i]);
+        else if (argument == "--block")
+            config.block = dimensions(argv[++i]);
+        else if (argument == "--shared")
+            config.dynamic_shared = static_cast<uint32_t>(std::atoi(argv[++i]));
+        else if (argument == "--cooperative")
+            config.cooperative = true;
+        else if (argument == "--cluster")
+            config.cluster = dimensions(argv[++i]);
+        else if (argument == "--repeat")
+            repeats = std::atoi(argv[++i]);
+        else if (argument == "--workers")
+            machine.workers = std::atoi(argv[++i]);
+        else if (argument == "--quiet")
+            quiet = true;
         else {
             if (parameter >= kernel->params.size()) return std::fprintf(stderr, "too many arguments\n"), 2;
             auto parts = split(argument, ':');
@@ -110,7 +127,9 @@ int main(int argc, char** argv) try {
             uint64_t address = memory.allocate(bytes, MemoryKind::device, "cuMemAlloc");
             for (uint64_t k = 0; k < count && parts.size() > 3; ++k)
                 put(reinterpret_cast<void*>(address + k * width(parts[1])), parts[1],
-                    parts[3] == "iota" ? std::to_string(k) : parts[3] == "zero" ? "0" : parts[3]);
+                    parts[3] == "iota"   ? std::to_string(k)
+                    : parts[3] == "zero" ? "0"
+                                         : parts[3]);
             std::memcpy(at, &address, 8);
             buffers.push_back({parts[1], address, count});
         }

@@ -97,7 +97,8 @@ def test_grid_wide_synchronisation(run):
 
 
 def test_grid_wide_synchronisation_needs_a_cooperative_launch(run):
-    assert run("rotate_grid", "buf:i32:64", "i32:64", block=64).fault.startswith("trap: kernel rotate_grid, block (0,0,0)")
+    fault = run("rotate_grid", "buf:i32:64", "i32:64", block=64).fault
+    assert fault.startswith("trap: kernel rotate_grid, block (0,0,0)")
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -151,7 +152,8 @@ def test_recursion_and_function_pointers(run):
 
 
 def test_endless_recursion_overflows_the_stack(run):
-    assert run("overflow", "buf:i32:2:zero").fault.startswith("stack overflow: kernel overflow, block (0,0,0), thread (0,0,0)")
+    fault = run("overflow", "buf:i32:2:zero").fault
+    assert fault.startswith("stack overflow: kernel overflow, block (0,0,0), thread (0,0,0): call of ")
 
 
 def test_a_wild_function_pointer(run):
@@ -221,7 +223,8 @@ def test_printf(run):
 
 def test_assert(run):
     done = run("asserts", "i32:9", block=2)
-    assert done.printed[1].endswith(": void asserts(int): block: [0,0,0], thread: [1,0,0] Assertion `n < 5` failed.")
+    where = "block: [0,0,0], thread: [1,0,0]"
+    assert done.printed[1].endswith(f": void asserts(int): {where} Assertion `n < 5` failed.")
     assert done.fault.startswith("assertion failed: kernel asserts, block (0,0,0), thread (0,0,0)")
     assert run("asserts", "i32:4", block=2).fault == ""
 
@@ -244,7 +247,7 @@ def test_wild_pointers(run, address, says):
 
 def test_misaligned(run):
     fault = run("misaligned", "buf:u8:16", block=3).fault
-    assert fault.startswith("misaligned address: kernel misaligned, block (0,0,0), thread (0,0,0): write of 4 bytes at 0x")
+    assert fault.startswith("misaligned address: kernel misaligned, block (0,0,0), thread (0,0,0): write of 4 bytes")
     assert "which is no multiple of 4" in fault
 
 
@@ -262,7 +265,8 @@ def test_trap(run):
 
 def load_error(run, tmp_path, body: str) -> str:
     ptx = tmp_path / "x.ptx"
-    head = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+    head += ".reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
     ptx.write_text(head + body + "\nret;\n}\n")
     with pytest.raises(AssertionError) as error:
         run("k", ptx=ptx)
@@ -280,7 +284,7 @@ def load_error(run, tmp_path, body: str) -> str:
 )
 def test_what_is_not_known_is_an_error_at_load(run, tmp_path, body, says):
     message = load_error(run, tmp_path, body)
-    assert says in message and "PTX line" in message or "line 8" in message
+    assert says in message and "line 8" in message
 
 
 # --- clusters and asynchronous copies
