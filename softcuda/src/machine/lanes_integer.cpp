@@ -222,21 +222,21 @@ Exec pick_unsigned(Decoder& decoder, Type type, F make) {  // where the sign mak
 }
 
 // --- carry
-// CC.CF is a predicate row: read from `d`, written to `dst2`.  PTX: sub.cc writes the borrow, subc subtracts it.
+// CC.CF is a predicate row: read from `d`, written to `dst2`.  It is the adder's carry in every case: a - b is
+// a + ~b + 1, so sub.cc sets it where nothing was borrowed, and subc adds ~b and it.  The PTX manual speaks of a borrow,
+// but add.cc then subc shows the difference, and nvcc's own 128-bit division tests sub.cc's flag with addc.
 enum class Carry { none, in, out, both };
 template <class T, bool subtract>
 void run_carry(Warp& warp, const Op& op, uint32_t lanes) {
     const T *a = warp.row<T>(op.a), *b = warp.row<T>(op.b);
     T* d = warp.row<T>(op.dst);
     const bool reads = op.small[0] & 1, writes = op.small[0] & 2;
-    const u32 flags = reads ? warp.predicate(op.d) : 0;
+    const u32 flags = reads ? warp.predicate(op.d) : subtract ? all_lanes : 0;
     u32 carries = 0;
     each_active(lanes, [&](int i) {
-        T in = T((flags >> i) & 1), x = a[i], y = b[i], first = subtract ? T(x - y) : T(x + y);
-        T second = subtract ? T(first - in) : T(first + in);
-        bool carry = subtract ? (x < y || first < in) : (first < x || second < first);
+        T x = a[i], y = subtract ? T(~b[i]) : b[i], first = T(x + y), second = T(first + T((flags >> i) & 1));
         d[i] = second;
-        carries |= u32(carry) << i;
+        carries |= u32(first < x || second < first) << i;
     });
     if (writes) write_mask(warp, op.dst2, lanes, carries);
 }
