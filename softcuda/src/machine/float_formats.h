@@ -30,7 +30,8 @@ struct Format {
 namespace formats {
 inline constexpr Format f64{11, 52}, f32{8, 23}, tf32{8, 10}, f16{5, 10}, bf16{8, 7};
 inline constexpr Format e5m2{5, 2}, e4m3{4, 3, Format::Kind::finite_nan};
-inline constexpr Format e3m2{3, 2, Format::Kind::finite}, e2m3{2, 3, Format::Kind::finite}, e2m1{2, 1, Format::Kind::finite};
+inline constexpr Format e3m2{3, 2, Format::Kind::finite}, e2m3{2, 3, Format::Kind::finite},
+    e2m1{2, 1, Format::Kind::finite};
 }  // namespace formats
 
 // (-1)^negative * significand * 2^exponent; significand 0 is zero.

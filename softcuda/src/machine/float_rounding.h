@@ -30,7 +30,9 @@ inline double flush(double x) {
 }
 // .sat: to [0, 1]; NaN and -0 give +0.
 template <class T>
-T saturate(T x) { return x > T(0) ? (x < T(1) ? x : T(1)) : T(0); }
+T saturate(T x) {
+    return x > T(0) ? (x < T(1) ? x : T(1)) : T(0);
+}
 
 // The neighbour of s on e's side, if s is even and e is not zero: "round to odd".  What is odd in 53 bits rounds to 24 or
 // fewer bits as the exact s + e would (Boldo, Melquiond 2008).
@@ -82,7 +84,9 @@ struct AddF {
 };
 struct SubF {
     template <Rounding R>
-    static float f32(float a, float b, float) { return AddF::f32<R>(a, -b, 0); }
+    static float f32(float a, float b, float) {
+        return AddF::f32<R>(a, -b, 0);
+    }
     static double f64(double a, double b, double) { return a - b; }
 };
 struct MulF {
@@ -112,7 +116,9 @@ struct DivF {
 };
 struct RcpF {
     template <Rounding R>
-    static float f32(float a, float, float) { return DivF::f32<R>(1.0f, a, 0); }
+    static float f32(float a, float, float) {
+        return DivF::f32<R>(1.0f, a, 0);
+    }
     static double f64(double a, double, double) { return 1.0 / a; }
 };
 struct SqrtF {

@@ -31,19 +31,27 @@ uint32_t gather_bits(const uint8_t* flags) {
 // Four comparisons make all: gt and ge swap the operands, the unordered ones are the opposites' complements.
 struct Equal {
     template <class T>
-    bool operator()(T a, T b) const { return a == b; }
+    bool operator()(T a, T b) const {
+        return a == b;
+    }
 };
 struct Less {
     template <class T>
-    bool operator()(T a, T b) const { return a < b; }
+    bool operator()(T a, T b) const {
+        return a < b;
+    }
 };
 struct LessEqual {
     template <class T>
-    bool operator()(T a, T b) const { return a <= b; }
+    bool operator()(T a, T b) const {
+        return a <= b;
+    }
 };
 struct Ordered {  // neither is NaN
     template <class T>
-    bool operator()(T a, T b) const { return (a == a) & (b == b); }
+    bool operator()(T a, T b) const {
+        return (a == a) & (b == b);
+    }
 };
 
 enum class Combine : uint8_t { none, with_and, with_or, with_xor };
@@ -80,7 +88,8 @@ struct Comparison {
     enum Test { equal, less, less_equal, ordered } test;
     bool swap, complement, for_integers, for_floats, for_bits;
 };
-constexpr Comparison comparisons[] = {  // in the order of take_comparison()
+constexpr Comparison comparisons[] = {
+    // in the order of take_comparison()
     {Comparison::equal, false, false, true, true, true},         // eq
     {Comparison::equal, false, true, true, true, true},          // ne: for floats it needs both ordered, see below
     {Comparison::less, false, false, true, true, false},         // lt
@@ -104,7 +113,9 @@ constexpr int ne = 1, equ = 10;
 // Of floats: `ne` is false and `equ` is true when a NaN takes part, which == and its complement alone do not give.
 struct Unequal {
     template <class T>
-    bool operator()(T a, T b) const { return (a < b) | (a > b); }
+    bool operator()(T a, T b) const {
+        return (a < b) | (a > b);
+    }
 };
 
 template <class T, bool ftz = false>

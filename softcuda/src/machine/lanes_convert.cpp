@@ -14,23 +14,33 @@ namespace {
 // A type that cvt knows: an integer, or a floating-point format, alone or two in a register.
 struct Kind {
     std::string_view name;
-    Type reg;               // what a register holding it is declared as
-    int bits;               // of one element
+    Type reg;  // what a register holding it is declared as
+    int bits;  // of one element
     bool is_signed, is_float;
     const Format* format;
     int parts;
 };
 constexpr Kind kinds[] = {
-    {"u8", Type::u8, 8, false, false, nullptr, 1},       {"s8", Type::s8, 8, true, false, nullptr, 1},
-    {"u16", Type::u16, 16, false, false, nullptr, 1},    {"s16", Type::s16, 16, true, false, nullptr, 1},
-    {"u32", Type::u32, 32, false, false, nullptr, 1},    {"s32", Type::s32, 32, true, false, nullptr, 1},
-    {"u64", Type::u64, 64, false, false, nullptr, 1},    {"s64", Type::s64, 64, true, false, nullptr, 1},
-    {"f16", Type::f16, 16, true, true, &formats::f16, 1},    {"bf16", Type::bf16, 16, true, true, &formats::bf16, 1},
-    {"f32", Type::f32, 32, true, true, &formats::f32, 1},    {"f64", Type::f64, 64, true, true, &formats::f64, 1},
-    {"tf32", Type::b32, 32, true, true, &formats::tf32, 1},  {"f16x2", Type::b32, 16, true, true, &formats::f16, 2},
-    {"bf16x2", Type::b32, 16, true, true, &formats::bf16, 2},   {"e4m3x2", Type::b16, 8, true, true, &formats::e4m3, 2},
-    {"e5m2x2", Type::b16, 8, true, true, &formats::e5m2, 2},    {"e2m3x2", Type::b16, 8, true, true, &formats::e2m3, 2},
-    {"e3m2x2", Type::b16, 8, true, true, &formats::e3m2, 2},    {"e2m1x2", Type::b8, 4, true, true, &formats::e2m1, 2},
+    {"u8", Type::u8, 8, false, false, nullptr, 1},
+    {"s8", Type::s8, 8, true, false, nullptr, 1},
+    {"u16", Type::u16, 16, false, false, nullptr, 1},
+    {"s16", Type::s16, 16, true, false, nullptr, 1},
+    {"u32", Type::u32, 32, false, false, nullptr, 1},
+    {"s32", Type::s32, 32, true, false, nullptr, 1},
+    {"u64", Type::u64, 64, false, false, nullptr, 1},
+    {"s64", Type::s64, 64, true, false, nullptr, 1},
+    {"f16", Type::f16, 16, true, true, &formats::f16, 1},
+    {"bf16", Type::bf16, 16, true, true, &formats::bf16, 1},
+    {"f32", Type::f32, 32, true, true, &formats::f32, 1},
+    {"f64", Type::f64, 64, true, true, &formats::f64, 1},
+    {"tf32", Type::b32, 32, true, true, &formats::tf32, 1},
+    {"f16x2", Type::b32, 16, true, true, &formats::f16, 2},
+    {"bf16x2", Type::b32, 16, true, true, &formats::bf16, 2},
+    {"e4m3x2", Type::b16, 8, true, true, &formats::e4m3, 2},
+    {"e5m2x2", Type::b16, 8, true, true, &formats::e5m2, 2},
+    {"e2m3x2", Type::b16, 8, true, true, &formats::e2m3, 2},
+    {"e3m2x2", Type::b16, 8, true, true, &formats::e3m2, 2},
+    {"e2m1x2", Type::b8, 4, true, true, &formats::e2m1, 2},
 };
 const Kind* find_kind(std::string_view name) {
     for (const Kind& kind : kinds)
@@ -66,7 +76,9 @@ uint64_t extend(uint64_t value, int bits, bool is_signed) {
     int spare = 64 - bits;
     return is_signed ? uint64_t(int64_t(value << spare) >> spare) : (value << spare) >> spare;
 }
-bool is_subnormal(const Format& format, uint64_t bits) { return (bits & format.top()) < (uint64_t(1) << format.fraction_bits); }
+bool is_subnormal(const Format& format, uint64_t bits) {
+    return (bits & format.top()) < (uint64_t(1) << format.fraction_bits);
+}
 Exact read_exact(const Kind& kind, uint64_t bits, bool ftz) {
     if (!kind.is_float) {
         uint64_t value = extend(bits, kind.bits, kind.is_signed);
@@ -142,7 +154,9 @@ void run_integers(Warp& warp, const Op& op, uint32_t lanes) {
 }
 template <class From>
 Exec integers_exec(int to_bytes) {
-    return to_bytes == 2 ? run_integers<From, uint16_t> : to_bytes == 4 ? run_integers<From, uint32_t> : run_integers<From, uint64_t>;
+    return to_bytes == 2   ? run_integers<From, uint16_t>
+           : to_bytes == 4 ? run_integers<From, uint32_t>
+                           : run_integers<From, uint64_t>;
 }
 
 template <class F>
@@ -238,9 +252,11 @@ Exec fast_exec(const Conversion& how) {
         bool single = is(from, "f32");
         if (!single && !is(from, "f64")) return nullptr;
         if (is(to, "s32")) return single ? to_integer_exec<float, int32_t>(how) : to_integer_exec<double, int32_t>(how);
-        if (is(to, "u32")) return single ? to_integer_exec<float, uint32_t>(how) : to_integer_exec<double, uint32_t>(how);
+        if (is(to, "u32"))
+            return single ? to_integer_exec<float, uint32_t>(how) : to_integer_exec<double, uint32_t>(how);
         if (is(to, "s64")) return single ? to_integer_exec<float, int64_t>(how) : to_integer_exec<double, int64_t>(how);
-        if (is(to, "u64")) return single ? to_integer_exec<float, uint64_t>(how) : to_integer_exec<double, uint64_t>(how);
+        if (is(to, "u64"))
+            return single ? to_integer_exec<float, uint64_t>(how) : to_integer_exec<double, uint64_t>(how);
         return nullptr;
     }
     if (how.integral || how.ftz || !nearest_even) return nullptr;
@@ -334,7 +350,8 @@ void decode_cvt(Decoder& decoder) {
     // What PTX asks for.
     const bool loses = to.is_float && (!from.is_float || to.format->fraction_bits < from.format->fraction_bits ||
                                        to.format->exponent_bits < from.format->exponent_bits);
-    if (!to.is_float && from.is_float && integral < 0) refuse(decoder, "float to integer needs .rni, .rzi, .rmi or .rpi");
+    if (!to.is_float && from.is_float && integral < 0)
+        refuse(decoder, "float to integer needs .rni, .rzi, .rmi or .rpi");
     if (!to.is_float && !from.is_float && (integral >= 0 || rounding >= 0)) refuse(decoder, "integers are not rounded");
     if (loses && rounding < 0) refuse(decoder, "needs a rounding: .rn, .rz, .rm, .rp");
     if (to.is_float && integral >= 0 && &to != &from) refuse(decoder, "rounding to an integer keeps the type");

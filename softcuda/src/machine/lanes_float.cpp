@@ -28,7 +28,8 @@ template <class Operation, Rounding R, Mode mode>
 void run_f32(Warp& warp, const Op& op, uint32_t lanes) {
     const float *a = warp.row<float>(op.a), *b = warp.row<float>(op.b), *c = warp.row<float>(op.c);
     const bool ftz = op.small[0] & flag_ftz, sat = op.small[0] & flag_sat;
-    each_lane(warp.row<float>(op.dst), lanes, [=](int i) { return apply<Operation, R, mode>(a[i], b[i], c[i], ftz, sat); });
+    each_lane(warp.row<float>(op.dst), lanes,
+              [=](int i) { return apply<Operation, R, mode>(a[i], b[i], c[i], ftz, sat); });
 }
 // Two floats in a 64-bit register (sm_100 and later).
 template <class Operation, Rounding R>
@@ -37,9 +38,8 @@ void run_f32x2(Warp& warp, const Op& op, uint32_t lanes) {
     const bool ftz = op.small[0] & flag_ftz;
     float out[2 * warp_size];
     for (int i = 0; i < 2 * warp_size; ++i) out[i] = apply<Operation, R, Mode::flags>(a[i], b[i], c[i], ftz, false);
-    each_lane(warp.row<uint64_t>(op.dst), lanes, [&](int i) {
-        return uint64_t(bits_of(out[2 * i + 1])) << 32 | bits_of(out[2 * i]);
-    });
+    each_lane(warp.row<uint64_t>(op.dst), lanes,
+              [&](int i) { return uint64_t(bits_of(out[2 * i + 1])) << 32 | bits_of(out[2 * i]); });
 }
 template <class Operation>
 void run_f64(Warp& warp, const Op& op, uint32_t lanes) {
@@ -141,27 +141,39 @@ struct ApproxDiv {
 };
 struct ApproxRsqrt {
     template <Rounding>
-    static float f32(float a, float, float) { return 1.0f / std::sqrt(a); }
+    static float f32(float a, float, float) {
+        return 1.0f / std::sqrt(a);
+    }
 };
 struct ApproxExp2 {
     template <Rounding>
-    static float f32(float a, float, float) { return exp2_approx(a); }
+    static float f32(float a, float, float) {
+        return exp2_approx(a);
+    }
 };
 struct ApproxLog2 {
     template <Rounding>
-    static float f32(float a, float, float) { return log2_approx(a); }
+    static float f32(float a, float, float) {
+        return log2_approx(a);
+    }
 };
 struct ApproxSin {
     template <Rounding>
-    static float f32(float a, float, float) { return sin_cos_approx(a, 0); }
+    static float f32(float a, float, float) {
+        return sin_cos_approx(a, 0);
+    }
 };
 struct ApproxCos {
     template <Rounding>
-    static float f32(float a, float, float) { return sin_cos_approx(a, 1); }
+    static float f32(float a, float, float) {
+        return sin_cos_approx(a, 1);
+    }
 };
 struct ApproxTanh {
     template <Rounding>
-    static float f32(float a, float, float) { return tanh_approx(a); }
+    static float f32(float a, float, float) {
+        return tanh_approx(a);
+    }
 };
 template <class Operation>
 void decode_approximate(Decoder& decoder, int sources) {  // .approx or .full has been taken
@@ -180,9 +192,10 @@ void decode_gross_f64(Decoder& decoder, bool root) {
     bool ftz = decoder.take("ftz");
     if (decoder.take_type() != Type::f64) refuse(decoder);
     if (!root && !ftz) refuse(decoder, "rcp.approx.f64 needs .ftz");
-    Exec exec = !root ? unary<double>([](double a) { return upper_word(flush(plain_nan(1.0 / flush(upper_word(a))))); })
-                : ftz ? unary<double>([](double a) { return upper_word(plain_nan(1.0 / std::sqrt(flush(upper_word(a))))); })
-                      : unary<double>([](double a) { return plain_nan(1.0 / std::sqrt(a)); });
+    Exec exec =
+        !root ? unary<double>([](double a) { return upper_word(flush(plain_nan(1.0 / flush(upper_word(a))))); })
+        : ftz ? unary<double>([](double a) { return upper_word(plain_nan(1.0 / std::sqrt(flush(upper_word(a))))); })
+              : unary<double>([](double a) { return plain_nan(1.0 / std::sqrt(a)); });
     emit_plain(decoder, exec, Type::f64, {Type::f64});
 }
 
@@ -247,8 +260,8 @@ void decode_extreme(Decoder& decoder) {
     Type type = decoder.take_type();
     if (type == Type::f64) {
         if (flags) refuse(decoder, "no such modifier for .f64");
-        emit_plain(decoder, binary<double>([](double a, double b) { return pick_extreme<double, maximum>(a, b); }), type,
-                   {type, type});
+        emit_plain(decoder, binary<double>([](double a, double b) { return pick_extreme<double, maximum>(a, b); }),
+                   type, {type, type});
         return;
     }
     if (type != Type::f32) refuse(decoder, "not a floating-point type");
@@ -256,7 +269,8 @@ void decode_extreme(Decoder& decoder) {
         if (flags & flag_xorsign) refuse(decoder, "no .xorsign for three operands");
         emit_plain(decoder, run_extreme_f32<maximum>, type, {type, type, type}).small[0] = flags | flag_third;
     } else if (!flags) {  // fminf and fmaxf, which deserve a short loop
-        emit_plain(decoder, binary<float>([](float a, float b) { return canonical(pick_extreme<float, maximum>(a, b)); }), type,
+        emit_plain(decoder,
+                   binary<float>([](float a, float b) { return canonical(pick_extreme<float, maximum>(a, b)); }), type,
                    {type, type});
     } else {
         Op& op = emit_plain(decoder, run_extreme_f32<maximum>, type, {type, type});
@@ -285,11 +299,12 @@ void decode_sign(Decoder& decoder) {
 }
 void decode_copysign(Decoder& decoder) {  // the sign of a on the magnitude of b
     Type type = decoder.take_type();
-    Exec exec = choose(decoder, type,
-                       {{Type::f32, binary<uint32_t>([](uint32_t a, uint32_t b) { return (a & 0x80000000u) | (b & 0x7fffffffu); })},
-                        {Type::f64, binary<uint64_t>([](uint64_t a, uint64_t b) {
-                             return (a & 0x8000000000000000ull) | (b & 0x7fffffffffffffffull);
-                         })}});
+    Exec exec = choose(
+        decoder, type,
+        {{Type::f32, binary<uint32_t>([](uint32_t a, uint32_t b) { return (a & 0x80000000u) | (b & 0x7fffffffu); })},
+         {Type::f64, binary<uint64_t>([](uint64_t a, uint64_t b) {
+              return (a & 0x8000000000000000ull) | (b & 0x7fffffffffffffffull);
+          })}});
     emit_plain(decoder, exec, type, {type, type});
 }
 template <class Bits, int fraction, int exponents>
@@ -313,7 +328,8 @@ void decode_testp(Decoder& decoder) {
     int test = decoder.take_one({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
     Type type = decoder.take_type();
     if (test < 0) refuse(decoder, "says no test");
-    Exec exec = choose(decoder, type, {{Type::f32, run_testp<uint32_t, 23, 8>}, {Type::f64, run_testp<uint64_t, 52, 11>}});
+    Exec exec =
+        choose(decoder, type, {{Type::f32, run_testp<uint32_t, 23, 8>}, {Type::f64, run_testp<uint64_t, 52, 11>}});
     emit_plain(decoder, exec, Type::pred, {type}).small[0] = uint8_t(test);
 }
 
@@ -337,7 +353,9 @@ void decode_by_type(Decoder& decoder) {
 void no_integers(Decoder& decoder) { refuse(decoder, "not a floating-point type"); }
 
 template <class Operation, int sources>
-void decode_single(Decoder& decoder) { decode_arithmetic<Operation>(decoder, sources); }
+void decode_single(Decoder& decoder) {
+    decode_arithmetic<Operation>(decoder, sources);
+}
 
 }  // namespace
 

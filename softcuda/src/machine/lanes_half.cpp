@@ -22,7 +22,9 @@ void store(Warp& warp, uint32_t row, uint32_t lanes, const uint16_t* halves) {
     each_lane(warp.row<Element>(row), lanes, [&](int i) { return values[i]; });
 }
 template <class F>
-uint16_t flush_half(uint16_t h) { return uint16_t(h & F::infinity ? h : h & 0x8000); }
+uint16_t flush_half(uint16_t h) {
+    return uint16_t(h & F::infinity ? h : h & 0x8000);
+}
 
 struct Add {
     float operator()(float a, float b, float) const { return a + b; }
@@ -82,7 +84,8 @@ void run_extreme(Warp& warp, const Op& op, uint32_t lanes) {
     const bool third = op.small[1], ftz = flags & flag_ftz;
     uint16_t out[n];
     for (int i = 0; i < n; ++i) {
-        uint16_t x = ftz ? flush_half<F>(a[i]) : a[i], y = ftz ? flush_half<F>(b[i]) : b[i], z = ftz ? flush_half<F>(c[i]) : c[i];
+        uint16_t x = ftz ? flush_half<F>(a[i]) : a[i], y = ftz ? flush_half<F>(b[i]) : b[i],
+                 z = ftz ? flush_half<F>(c[i]) : c[i];
         out[i] = extreme<F>(x, y, maximum, flags);
         if (third) out[i] = extreme<F>(out[i], z, maximum, flags);
     }

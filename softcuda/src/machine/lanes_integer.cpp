@@ -26,12 +26,14 @@ constexpr int bits = int(sizeof(T) * 8);
 template <class T>
 using Wrap = std::conditional_t<sizeof(T) == 8, u64, u32>;
 template <class T>
-using Wide = std::conditional_t<
-    std::is_signed_v<T>, std::conditional_t<sizeof(T) == 2, s32, std::conditional_t<sizeof(T) == 4, s64, s128>>,
-    std::conditional_t<sizeof(T) == 2, u32, std::conditional_t<sizeof(T) == 4, u64, u128>>>;
+using Wide = std::conditional_t<std::is_signed_v<T>,
+                                std::conditional_t<sizeof(T) == 2, s32, std::conditional_t<sizeof(T) == 4, s64, s128>>,
+                                std::conditional_t<sizeof(T) == 2, u32, std::conditional_t<sizeof(T) == 4, u64, u128>>>;
 
 template <class T>
-constexpr T high(T a, T b) { return T((Wide<T>(a) * Wide<T>(b)) >> bits<T>); }
+constexpr T high(T a, T b) {
+    return T((Wide<T>(a) * Wide<T>(b)) >> bits<T>);
+}
 
 // --- division: never traps; by zero gives all ones, as NVIDIA's own division sequences do (PTX leaves it open).
 template <class T>
@@ -162,7 +164,9 @@ constexpr u32 permute_modes[6][4] = {
 
 // --- shifts: counts at or above the width clamp
 template <class T>
-T shift_left(T a, u32 n) { return n >= u32(bits<T>) ? T(0) : T(Wrap<T>(a) << (n & (bits<T> - 1))); }
+T shift_left(T a, u32 n) {
+    return n >= u32(bits<T>) ? T(0) : T(Wrap<T>(a) << (n & (bits<T> - 1)));
+}
 template <class T>
 T shift_right(T a, u32 n) {
     u32 most = bits<T> - 1;
@@ -171,11 +175,17 @@ T shift_right(T a, u32 n) {
 }
 
 template <class T>
-T absolute(T a) { return a < 0 ? T(0 - Wrap<T>(a)) : a; }
+T absolute(T a) {
+    return a < 0 ? T(0 - Wrap<T>(a)) : a;
+}
 template <class T>
-T smaller(T a, T b) { return b < a ? b : a; }
+T smaller(T a, T b) {
+    return b < a ? b : a;
+}
 template <class T>
-T larger(T a, T b) { return a < b ? b : a; }
+T larger(T a, T b) {
+    return a < b ? b : a;
+}
 
 template <class T, class X>
 T clamp_to(X x) {  // .sat: to the range of T
@@ -275,9 +285,13 @@ void decode_carry(Decoder& decoder, bool subtract, bool reads) {
 
 // --- add, sub: integers here, floating point in the families that own it (see register_integer).
 template <class T>
-struct Add { T operator()(T a, T b) const { return T(Wrap<T>(a) + Wrap<T>(b)); } };
+struct Add {
+    T operator()(T a, T b) const { return T(Wrap<T>(a) + Wrap<T>(b)); }
+};
 template <class T>
-struct Sub { T operator()(T a, T b) const { return T(Wrap<T>(a) - Wrap<T>(b)); } };
+struct Sub {
+    T operator()(T a, T b) const { return T(Wrap<T>(a) - Wrap<T>(b)); }
+};
 
 void decode_add_sub(Decoder& decoder, bool subtract) {
     for (const std::string& modifier : decoder.in.modifiers)
@@ -349,8 +363,11 @@ void decode_multiply(Decoder& decoder, bool adds) {
         exec = ternary<s32>([](s32 a, s32 b, s32 c) { return clamp_to<s32>(s64(high(a, b)) + c); });
     } else if (part == wide) {
         result = doubled(decoder, type);
-        exec = choose(decoder, type, {{Type::u16, wide_exec<u16>(adds)}, {Type::s16, wide_exec<s16>(adds)},
-                                      {Type::u32, wide_exec<u32>(adds)}, {Type::s32, wide_exec<s32>(adds)}});
+        exec = choose(decoder, type,
+                      {{Type::u16, wide_exec<u16>(adds)},
+                       {Type::s16, wide_exec<s16>(adds)},
+                       {Type::u32, wide_exec<u32>(adds)},
+                       {Type::s32, wide_exec<s32>(adds)}});
     } else if (part == lo) {
         exec = pick_unsigned(decoder, type, [=](auto t) {
             using T = decltype(t);
@@ -405,7 +422,8 @@ void decode_multiply24(Decoder& decoder, bool adds) {
         emit_plain(decoder, exec, type, {type, type, type});
         return;
     }
-    Exec exec = choose(decoder, type, {{Type::u32, exec24<u32>(adds, part == 1)}, {Type::s32, exec24<s32>(adds, part == 1)}});
+    Exec exec =
+        choose(decoder, type, {{Type::u32, exec24<u32>(adds, part == 1)}, {Type::s32, exec24<s32>(adds, part == 1)}});
     if (adds)
         emit_plain(decoder, exec, type, {type, type, type});
     else
@@ -458,9 +476,13 @@ void decode_neg(Decoder& decoder) {
 }
 
 template <class T>
-struct Min { T operator()(T a, T b) const { return smaller(a, b); } };
+struct Min {
+    T operator()(T a, T b) const { return smaller(a, b); }
+};
 template <class T>
-struct Max { T operator()(T a, T b) const { return larger(a, b); } };
+struct Max {
+    T operator()(T a, T b) const { return larger(a, b); }
+};
 template <template <class> class Pick>
 void decode_min_max(Decoder& decoder) {
     bool relu = decoder.take("relu");
@@ -489,14 +511,16 @@ void decode_min_max(Decoder& decoder) {
 // --- counting and fields
 void decode_popc(Decoder& decoder) {
     Type type = decoder.take_type();
-    Exec exec = choose(decoder, type, {{Type::b32, unary<u32>([](u32 a) { return popcount(a); })},
-                                       {Type::b64, unary<u32, u64>([](u64 a) { return popcount(a); })}});
+    Exec exec = choose(decoder, type,
+                       {{Type::b32, unary<u32>([](u32 a) { return popcount(a); })},
+                        {Type::b64, unary<u32, u64>([](u64 a) { return popcount(a); })}});
     emit_plain(decoder, exec, Type::u32, {type});
 }
 void decode_clz(Decoder& decoder) {
     Type type = decoder.take_type();
-    Exec exec = choose(decoder, type, {{Type::b32, unary<u32>([](u32 a) { return u32(std::countl_zero(a)); })},
-                                       {Type::b64, unary<u32, u64>([](u64 a) { return u32(std::countl_zero(a)); })}});
+    Exec exec = choose(decoder, type,
+                       {{Type::b32, unary<u32>([](u32 a) { return u32(std::countl_zero(a)); })},
+                        {Type::b64, unary<u32, u64>([](u64 a) { return u32(std::countl_zero(a)); })}});
     emit_plain(decoder, exec, Type::u32, {type});
 }
 template <class T>
@@ -507,15 +531,19 @@ Exec bfind_exec(bool shift) {
 void decode_bfind(Decoder& decoder) {
     bool shift = decoder.take("shiftamt");
     Type type = decoder.take_type();
-    Exec exec = choose(decoder, type, {{Type::u32, bfind_exec<u32>(shift)}, {Type::s32, bfind_exec<s32>(shift)},
-                                       {Type::u64, bfind_exec<u64>(shift)}, {Type::s64, bfind_exec<s64>(shift)}});
+    Exec exec = choose(decoder, type,
+                       {{Type::u32, bfind_exec<u32>(shift)},
+                        {Type::s32, bfind_exec<s32>(shift)},
+                        {Type::u64, bfind_exec<u64>(shift)},
+                        {Type::s64, bfind_exec<s64>(shift)}});
     emit_plain(decoder, exec, Type::u32, {type});
 }
 void decode_brev(Decoder& decoder) {
     Type type = decoder.take_type();
-    Exec exec = choose(decoder, type,
-                       {{Type::b32, unary<u32>([](u32 a) { return reverse(a); })},
-                        {Type::b64, unary<u64>([](u64 a) { return u64(reverse(u32(a))) << 32 | reverse(u32(a >> 32)); })}});
+    Exec exec =
+        choose(decoder, type,
+               {{Type::b32, unary<u32>([](u32 a) { return reverse(a); })},
+                {Type::b64, unary<u64>([](u64 a) { return u64(reverse(u32(a))) << 32 | reverse(u32(a >> 32)); })}});
     emit_plain(decoder, exec, type, {type});
 }
 template <class T>
@@ -524,8 +552,11 @@ Exec bfe_exec() {
 }
 void decode_bfe(Decoder& decoder) {
     Type type = decoder.take_type();
-    Exec exec = choose(decoder, type, {{Type::u32, bfe_exec<u32>()}, {Type::s32, bfe_exec<s32>()},
-                                       {Type::u64, bfe_exec<u64>()}, {Type::s64, bfe_exec<s64>()}});
+    Exec exec = choose(decoder, type,
+                       {{Type::u32, bfe_exec<u32>()},
+                        {Type::s32, bfe_exec<s32>()},
+                        {Type::u64, bfe_exec<u64>()},
+                        {Type::s64, bfe_exec<s64>()}});
     emit_plain(decoder, exec, type, {type, Type::u32, Type::u32});
 }
 template <class T>
@@ -561,7 +592,8 @@ void decode_szext(Decoder& decoder) {
 }
 void decode_fns(Decoder& decoder) {
     if (decoder.take_type() != Type::b32) refuse(decoder, "fns is .b32");
-    Exec exec = ternary<u32, u32, u32, s32>([](u32 mask, u32 base, s32 offset) { return find_nth_set(mask, base, offset); });
+    Exec exec =
+        ternary<u32, u32, u32, s32>([](u32 mask, u32 base, s32 offset) { return find_nth_set(mask, base, offset); });
     emit_plain(decoder, exec, Type::b32, {Type::b32, Type::b32, Type::s32});
 }
 
@@ -770,8 +802,10 @@ void decode_vector_move(Decoder& decoder, Type type) {
         Exec pack, unpack;
     };
     static const Shape shapes[] = {
-        {2, 4, run_pack<u16, u32>, run_unpack<u16, u32>},         {2, 8, run_pack<u16, u64>, run_unpack<u16, u64>},
-        {4, 8, run_pack<u32, u64>, run_unpack<u32, u64>},         {4, 16, run_pack<u32, Wide128>, run_unpack<u32, Wide128>},
+        {2, 4, run_pack<u16, u32>, run_unpack<u16, u32>},
+        {2, 8, run_pack<u16, u64>, run_unpack<u16, u64>},
+        {4, 8, run_pack<u32, u64>, run_unpack<u32, u64>},
+        {4, 16, run_pack<u32, Wide128>, run_unpack<u32, Wide128>},
         {8, 16, run_pack<u64, Wide128>, run_unpack<u64, Wide128>},
     };
     for (const Shape& shape : shapes) {

@@ -37,7 +37,8 @@ double value_of(Element type, uint32_t word, int index) {
 
 void run_mma(Warp& warp, const Op& op, uint32_t lanes) {
     const auto& spec = *reinterpret_cast<const MatrixSpec*>(op.imm);
-    if (lanes != all_lanes) warp.fault(FaultKind::illegal_instruction, op, std::countr_zero(lanes), "mma.sync needs all 32 lanes");
+    if (lanes != all_lanes)
+        warp.fault(FaultKind::illegal_instruction, op, std::countr_zero(lanes), "mma.sync needs all 32 lanes");
     static_assert(warp_size == 32);
     double a[16][32], b[32][8];
     const int ea = elements_in_register(spec.a_type), eb = elements_in_register(spec.b_type);
@@ -45,7 +46,8 @@ void run_mma(Warp& warp, const Op& op, uint32_t lanes) {
         const int g = lane / 4, t = lane % 4;
         for (int r = 0; r < spec.a_count; ++r)
             for (int e = 0; e < ea; ++e)
-                a[g + 8 * (r % 2)][ea * t + 4 * ea * (r / 2) + e] = value_of(spec.a_type, warp.row<uint32_t>(spec.a[r])[lane], e);
+                a[g + 8 * (r % 2)][ea * t + 4 * ea * (r / 2) + e] =
+                    value_of(spec.a_type, warp.row<uint32_t>(spec.a[r])[lane], e);
         for (int r = 0; r < spec.b_count; ++r)
             for (int e = 0; e < eb; ++e)
                 b[eb * t + 4 * eb * r + e][g] = value_of(spec.b_type, warp.row<uint32_t>(spec.b[r])[lane], e);
@@ -76,9 +78,11 @@ void run_mma(Warp& warp, const Op& op, uint32_t lanes) {
 
 int take_rows(Decoder& decoder, size_t operand, bool result, std::array<uint32_t, 4>& rows) {
     const ptx::Operand& list = decoder.operand(operand);
-    if (list.kind != ptx::OperandKind::vector || list.elements.size() > 4) refuse(decoder, "needs a vector of up to four registers");
+    if (list.kind != ptx::OperandKind::vector || list.elements.size() > 4)
+        refuse(decoder, "needs a vector of up to four registers");
     for (size_t i = 0; i < list.elements.size(); ++i)
-        rows[i] = result ? decoder.destination(list.elements[i], Type::b32).offset : decoder.source(list.elements[i], Type::b32).offset;
+        rows[i] = result ? decoder.destination(list.elements[i], Type::b32).offset
+                         : decoder.source(list.elements[i], Type::b32).offset;
     return int(list.elements.size());
 }
 
@@ -107,10 +111,12 @@ void decode_mma(Decoder& decoder) {
     spec.a_type = element(names[1]), spec.b_type = element(names[2]);
     auto integer = [](Element e) { return e == Element::s8 || e == Element::u8; };
     spec.integers = integer(spec.a_type);
-    if (spec.integers ? !integer(spec.b_type) : spec.a_type != spec.b_type) refuse(decoder, "a and b of different kinds");
+    if (spec.integers ? !integer(spec.b_type) : spec.a_type != spec.b_type)
+        refuse(decoder, "a and b of different kinds");
     spec.half_result = names[0] == "f16", spec.half_addend = names[3] == "f16";
     const char* wide = spec.integers ? "s32" : "f32";
-    if ((!spec.half_result && names[0] != wide) || (!spec.half_addend && names[3] != wide)) refuse(decoder, "no such result");
+    if ((!spec.half_result && names[0] != wide) || (!spec.half_addend && names[3] != wide))
+        refuse(decoder, "no such result");
     if ((spec.half_result || spec.half_addend) && spec.a_type != Element::f16) refuse(decoder, "no such result");
     if (spec.saturate && !spec.integers) refuse(decoder, ".satfinite is for integers");
     const int e = elements_in_register(spec.a_type);
@@ -118,14 +124,14 @@ void decode_mma(Decoder& decoder) {
     spec.d_count = take_rows(decoder, 0, true, spec.d);
     spec.a_count = take_rows(decoder, 1, false, spec.a), spec.b_count = take_rows(decoder, 2, false, spec.b);
     spec.c_count = take_rows(decoder, 3, false, spec.c);
-    if (spec.a_count != spec.k / (2 * e) || spec.b_count != spec.k / (4 * e) || spec.d_count != (spec.half_result ? 2 : 4) ||
-        spec.c_count != (spec.half_addend ? 2 : 4))
+    if (spec.a_count != spec.k / (2 * e) || spec.b_count != spec.k / (4 * e) ||
+        spec.d_count != (spec.half_result ? 2 : 4) || spec.c_count != (spec.half_addend ? 2 : 4))
         refuse(decoder, "wrong number of registers");
     auto data = std::make_shared<MatrixSpec>(spec);
     const void* extra = data.get();
     decoder.keep(data);
     Op& op = decoder.emit(run_mma);
-    op.flow = Flow::meet;  // op.d is 0: all lanes of the warp
+    op.flow = Flow::meet;                         // op.d is 0: all lanes of the warp
     op.imm = reinterpret_cast<uintptr_t>(extra);  // not op.extra: there `meet` looks for a MeetShape
 }
 

@@ -39,11 +39,17 @@ void run_ternary(Warp& warp, const Op& op, uint32_t lanes) {
 }
 
 template <class D, class A = D, class F>
-constexpr Exec unary(F) { return run_unary<D, A, F>; }
+constexpr Exec unary(F) {
+    return run_unary<D, A, F>;
+}
 template <class D, class A = D, class B = A, class F>
-constexpr Exec binary(F) { return run_binary<D, A, B, F>; }
+constexpr Exec binary(F) {
+    return run_binary<D, A, B, F>;
+}
 template <class D, class A = D, class B = A, class C = D, class F>
-constexpr Exec ternary(F) { return run_ternary<D, A, B, C, F>; }
+constexpr Exec ternary(F) {
+    return run_ternary<D, A, B, C, F>;
+}
 
 // Predicates are masks: one word for all lanes.
 inline void write_mask(Warp& warp, uint32_t row, uint32_t lanes, uint32_t bits) {
