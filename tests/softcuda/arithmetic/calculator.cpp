@@ -70,11 +70,16 @@ class Calculator : public Decoder {
         if (operand.kind == ptx::OperandKind::sink) return scratch(16);
         return checked(operand, type, any);
     }
+    bool is_predicate(const ptx::Operand& operand) const override {
+        return operand.kind == ptx::OperandKind::reg && operand.reg >= 0 &&
+               registers_.at(size_t(operand.reg)).bytes == 0;
+    }
     Row predicate_source(size_t i) override { return checked(in.operands.at(i), ptx::Type::pred, false); }
     Address address(size_t, std::string_view) override { unsupported("no memory here"); }
     Row constant(uint64_t bits, int bytes) override {
         Row row = scratch(bytes);
-        for (int i = 0; i < warp_size; ++i) std::memcpy(frame_.data() + row.offset + i * bytes, &bits, std::min(bytes, 8));
+        for (int i = 0; i < warp_size; ++i)
+            std::memcpy(frame_.data() + row.offset + i * bytes, &bits, std::min(bytes, 8));
         return row;
     }
     Row scratch(int bytes) override { return {std::exchange(top_, top_ + 512), uint8_t(bytes)}; }
@@ -82,7 +87,9 @@ class Calculator : public Decoder {
     Op& emit(Exec exec) override { return ops.emplace_back(Op{.exec = exec}); }
     const void* keep(std::shared_ptr<const void> data) override { return kept_.emplace_back(std::move(data)).get(); }
     int sm() const override { return 90; }
-    [[noreturn]] void unsupported(const std::string& why) override { throw LoadError(why.empty() ? "unsupported" : why); }
+    [[noreturn]] void unsupported(const std::string& why) override {
+        throw LoadError(why.empty() ? "unsupported" : why);
+    }
 
     std::byte* frame() { return frame_.data(); }
     std::deque<Op> ops;
@@ -217,7 +224,8 @@ std::string answer(std::istream& input, const std::string& level) {
     for (const auto& column : values)
         for (auto value : column) {
             char text[40];
-            std::snprintf(text, sizeof text, " %llx%016llx", (unsigned long long)(value >> 64), (unsigned long long)value);
+            std::snprintf(text, sizeof text, " %llx%016llx", (unsigned long long)(value >> 64),
+                          (unsigned long long)value);
             out += text;
         }
     return out;

@@ -1,4 +1,4 @@
-"""What IEEE 754 and the PTX ISA say, in Python's exact integers and fractions: nothing here shares code with softcuda."""
+"""What IEEE 754 and the PTX ISA say, in Python's exact integers and fractions: no code shared with softcuda."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ def negative(x: Value) -> bool:
 def add(x: Value, y: Value, mode: str) -> Value:
     if any(isinstance(v, float) and (math.isnan(v) or math.isinf(v)) for v in (x, y)):
         return float(x if isinstance(x, float) and not math.isfinite(x) else 0) + float(
-            y if isinstance(y, float) and not math.isfinite(y) else 0)
+            y if isinstance(y, float) and not math.isfinite(y) else 0
+        )
     total = Fraction(x) + Fraction(y)
     if total:
         return total
@@ -161,14 +162,36 @@ def corners(fmt: Format, seed: int = 1, extra: int = 64) -> list[int]:
     """Zeros, ends of ranges, halves of ulps, NaNs, and random values of all sizes."""
     one, top = fmt.bias << fmt.fraction, 1 << fmt.bits - 1
     least = 1 << fmt.fraction
-    values = {0, 1, 2, 3, least - 1, least, least + 1, one - 1, one, one + 1, one + least, one + 3 * least // 2, fmt.largest,
-              fmt.largest - 1, fmt.infinity if fmt.infinite else fmt.largest, fmt.nan, one + (fmt.fraction << fmt.fraction),
-              one - (fmt.fraction << fmt.fraction), one + ((fmt.fraction + 1) << fmt.fraction) + 1}
+    values = {
+        0,
+        1,
+        2,
+        3,
+        least - 1,
+        least,
+        least + 1,
+        one - 1,
+        one,
+        one + 1,
+        one + least,
+        one + 3 * least // 2,
+        fmt.largest,
+        fmt.largest - 1,
+        fmt.infinity if fmt.infinite else fmt.largest,
+        fmt.nan,
+        one + (fmt.fraction << fmt.fraction),
+        one - (fmt.fraction << fmt.fraction),
+        one + ((fmt.fraction + 1) << fmt.fraction) + 1,
+    }
     values |= {v | top for v in values}
     rng = random.Random(seed)
     values |= {rng.getrandbits(fmt.bits) for _ in range(extra)}
-    near = [rng.choice((0, top)) | min(max(one + (rng.randint(-fmt.fraction, fmt.fraction) << fmt.fraction), 0), fmt.largest)
-            | rng.getrandbits(fmt.fraction) & (least - 1) for _ in range(extra)]
+    near = [
+        rng.choice((0, top))
+        | min(max(one + (rng.randint(-fmt.fraction, fmt.fraction) << fmt.fraction), 0), fmt.largest)
+        | rng.getrandbits(fmt.fraction) & (least - 1)
+        for _ in range(extra)
+    ]
     return sorted(values) + [v for v in near if not fmt.is_nan(v)]
 
 
@@ -190,6 +213,24 @@ def signed(value: int, bits: int) -> int:
 def integers(bits: int, seed: int = 4, extra: int = 40) -> list[int]:
     top = 1 << bits
     rng = random.Random(seed)
-    values = {0, 1, 2, 3, 7, 8, bits - 1, bits, bits + 1, top - 1, top - 2, top // 2, top // 2 - 1, top // 2 + 1, 0x55 % top}
-    values |= {rng.getrandbits(bits) for _ in range(extra)} | {rng.getrandbits(rng.randint(1, bits)) for _ in range(extra)}
+    values = {
+        0,
+        1,
+        2,
+        3,
+        7,
+        8,
+        bits - 1,
+        bits,
+        bits + 1,
+        top - 1,
+        top - 2,
+        top // 2,
+        top // 2 - 1,
+        top // 2 + 1,
+        0x55 % top,
+    }
+    values |= {rng.getrandbits(bits) for _ in range(extra)} | {
+        rng.getrandbits(rng.randint(1, bits)) for _ in range(extra)
+    }
     return sorted(values)

@@ -7,7 +7,14 @@ import operator
 import pytest
 from reference import F32, F64, corners, decode, flush, integers, pairs, signed
 
-ORDERED = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+ORDERED = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
 UNSIGNED = {"lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge}
 
 
@@ -34,8 +41,12 @@ def test_floats(run, form: str) -> None:
     for name, f in ORDERED.items():
         unordered = [x != x or y != y for x, y in values]
         holds = [f(x, y) for x, y in values]
-        assert run(f"setp.{name}.{form}", f"p {r} {r}", *zip(*inputs))[0] == [h and not u for h, u in zip(holds, unordered)], name
-        assert run(f"setp.{name}u.{form}", f"p {r} {r}", *zip(*inputs))[0] == [h or u for h, u in zip(holds, unordered)], name
+        assert run(f"setp.{name}.{form}", f"p {r} {r}", *zip(*inputs))[0] == [
+            h and not u for h, u in zip(holds, unordered)
+        ], name
+        assert run(f"setp.{name}u.{form}", f"p {r} {r}", *zip(*inputs))[0] == [
+            h or u for h, u in zip(holds, unordered)
+        ], name
     assert run(f"setp.num.{form}", f"p {r} {r}", *zip(*inputs))[0] == [not u for u in unordered]
     assert run(f"setp.nan.{form}", f"p {r} {r}", *zip(*inputs))[0] == unordered
 
@@ -71,4 +82,6 @@ def test_slct(run) -> None:
     inputs = [(v, v ^ 0x5A5A5A5A) for v in values]
     want = [a if float(decode(F32, c)) >= 0 else b for (a, b), c in zip(inputs, values)]  # NaN: b; -0: a
     assert run("slct.u32.f32", "r4 r4 r4 r4", *zip(*inputs), values)[0] == want
-    assert run("slct.f32.s32", "r4 r4 r4 r4", *zip(*inputs), values)[0] == [b if c >> 31 else a for (a, b), c in zip(inputs, values)]
+    assert run("slct.f32.s32", "r4 r4 r4 r4", *zip(*inputs), values)[0] == [
+        b if c >> 31 else a for (a, b), c in zip(inputs, values)
+    ]

@@ -6,8 +6,24 @@ import math
 
 import pytest
 from conftest import Unsupported
-from reference import (BF16, E4M3, E5M2, F16, F32, F64, TF32, Format, corners, decode, encode, flush, integers, pairs, round_integer,
-                       signed)
+from reference import (
+    BF16,
+    E4M3,
+    E5M2,
+    F16,
+    F32,
+    F64,
+    TF32,
+    Format,
+    corners,
+    decode,
+    encode,
+    flush,
+    integers,
+    pairs,
+    round_integer,
+    signed,
+)
 
 FLOATS = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
 INTEGERS = ["u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"]
@@ -28,7 +44,7 @@ def of(kind: str, value: int) -> int:
 
 
 def check(name: str, inputs: list[int], got: list[int], want: list[int], fmt: Format | None = None) -> None:
-    same = lambda g, w: g == w or fmt is F64 and F64.is_nan(g) and F64.is_nan(w)  # noqa: E731  payloads pass
+    same = lambda g, w: g == w or (fmt is F64 and F64.is_nan(g) and F64.is_nan(w))  # noqa: E731  payloads pass
     wrong = [(hex(i), hex(g), hex(w)) for i, g, w in zip(inputs, got, want, strict=True) if not same(g, w)]
     assert not wrong, (name, len(wrong), wrong[:5])
 
@@ -43,7 +59,12 @@ def test_integer_to_integer(run, source: str, to: str) -> None:
         check(f"cvt.{to}.{source}", values, got, [of(to, of(source, v)) & (1 << bits) - 1 for v in values])
         low, high = (-(1 << width(to) - 1), (1 << width(to) - 1) - 1) if to[0] == "s" else (0, (1 << width(to)) - 1)
         got = run(f"cvt.sat.{to}.{source}", f"{wide} {register(source)}", values)[0]
-        check(f"cvt.sat.{to}.{source}", values, got, [min(max(of(source, v), low), high) & (1 << bits) - 1 for v in values])
+        check(
+            f"cvt.sat.{to}.{source}",
+            values,
+            got,
+            [min(max(of(source, v), low), high) & (1 << bits) - 1 for v in values],
+        )
 
 
 def test_source_wider_than_its_type(run) -> None:
@@ -66,7 +87,9 @@ def decode_int(value: int):
 def test_integer_to_float(run, source: str, to: str, mode: str) -> None:
     values = integers(width(source), extra=100)
     got = run(f"cvt.{mode}.{to}.{source}", f"{register(to)} {register(source)}", values)[0]
-    check(f"cvt.{mode}.{to}.{source}", values, got, [encode(FLOATS[to], decode_int(of(source, v)), mode) for v in values])
+    check(
+        f"cvt.{mode}.{to}.{source}", values, got, [encode(FLOATS[to], decode_int(of(source, v)), mode) for v in values]
+    )
 
 
 @pytest.mark.parametrize("mode", INTEGER_ROUNDINGS)
@@ -94,12 +117,27 @@ def test_float_to_integer_clamps(run, source: str, to: str, mode: str) -> None:
         name = f"cvt.{mode}{'.ftz' * ftz}.{to}.{source}"
         got = run(name, f"{register(to)} {register(source)}", values)[0]
         held = int(register(to)[1:]) * 8
-        check(name, values, got, [signed(want(v, ftz), bits) & (1 << held) - 1 if to[0] == "s" else want(v, ftz) for v in values])
+        check(
+            name,
+            values,
+            got,
+            [signed(want(v, ftz), bits) & (1 << held) - 1 if to[0] == "s" else want(v, ftz) for v in values],
+        )
 
 
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
-@pytest.mark.parametrize(("source", "to"), [("f64", "f32"), ("f64", "f16"), ("f64", "bf16"), ("f32", "f16"), ("f32", "bf16"),
-                                            ("f16", "bf16"), ("bf16", "f16")])
+@pytest.mark.parametrize(
+    ("source", "to"),
+    [
+        ("f64", "f32"),
+        ("f64", "f16"),
+        ("f64", "bf16"),
+        ("f32", "f16"),
+        ("f32", "bf16"),
+        ("f16", "bf16"),
+        ("bf16", "f16"),
+    ],
+)
 def test_narrower_float(run, source: str, to: str, mode: str) -> None:
     fmt, target = FLOATS[source], FLOATS[to]
     values = corners(fmt, extra=500)
@@ -117,7 +155,9 @@ def as_fraction(fmt: Format, bits: int):
     return decode_int(0) + (decode(fmt, bits) or decode_int(0))
 
 
-@pytest.mark.parametrize(("source", "to"), [("f32", "f64"), ("f16", "f32"), ("bf16", "f32"), ("f16", "f64"), ("bf16", "f64")])
+@pytest.mark.parametrize(
+    ("source", "to"), [("f32", "f64"), ("f16", "f32"), ("bf16", "f32"), ("f16", "f64"), ("bf16", "f64")]
+)
 def test_wider_float(run, source: str, to: str) -> None:
     fmt = FLOATS[source]
     values = list(range(65536)) if fmt.bits == 16 else corners(fmt, extra=500)
@@ -146,11 +186,14 @@ def test_to_an_integral_float(run, kind: str, mode: str) -> None:
 def test_saturate_and_relu(run) -> None:
     values = corners(F32, extra=300)
     one = 0x3F800000
-    assert run("cvt.sat.f32.f32", "r4 r4", values)[0] == [0 if F32.is_nan(v) or v >> 31 else min(v, one) for v in values]
+    assert run("cvt.sat.f32.f32", "r4 r4", values)[0] == [
+        0 if F32.is_nan(v) or v >> 31 else min(v, one) for v in values
+    ]
     want = [0 if v >> 31 and not F32.is_nan(v) else encode(F16, decode(F32, v)) for v in values]
     assert run("cvt.rn.relu.f16.f32", "r2 r4", values)[0] == want
     assert run("cvt.rna.tf32.f32", "r4 r4", values)[0] == [
-        0x7FFFFFFF if F32.is_nan(v) else encode(TF32, decode(F32, v), "rna") << 13 for v in values]
+        0x7FFFFFFF if F32.is_nan(v) else encode(TF32, decode(F32, v), "rna") << 13 for v in values
+    ]
 
 
 @pytest.mark.parametrize(("to", "fmt"), [("f16x2", F16), ("bf16x2", BF16), ("e4m3x2", E4M3), ("e5m2x2", E5M2)])
@@ -180,12 +223,18 @@ def test_pack(run) -> None:
     inputs = pairs(integers(32))
     c = [(a * 31 + b) & 0xFFFFFFFF for a, b in inputs]
     cut = lambda v, low, high: min(max(signed(v, 32), low), high)  # noqa: E731
-    want = [(cut(a, -128, 127) & 255) << 8 | cut(b, -128, 127) & 255 | z << 16 & 0xFFFFFFFF for (a, b), z in zip(inputs, c)]
+    want = [
+        (cut(a, -128, 127) & 255) << 8 | cut(b, -128, 127) & 255 | z << 16 & 0xFFFFFFFF for (a, b), z in zip(inputs, c)
+    ]
     assert run("cvt.pack.sat.s8.s32.b32", "r4 r4 r4 r4", *zip(*inputs), c)[0] == want
-    assert run("cvt.pack.sat.u16.s32", "r4 r4 r4", *zip(*inputs))[0] == [cut(a, 0, 65535) << 16 | cut(b, 0, 65535) for a, b in inputs]
+    assert run("cvt.pack.sat.u16.s32", "r4 r4 r4", *zip(*inputs))[0] == [
+        cut(a, 0, 65535) << 16 | cut(b, 0, 65535) for a, b in inputs
+    ]
 
 
-@pytest.mark.parametrize("name", ["cvt.f32.f64", "cvt.s32.f32", "cvt.f32.s32", "cvt.rn.s32.s32", "cvt.rni.f32.s32", "cvt.rz.ftz.f16.f64"])
+@pytest.mark.parametrize(
+    "name", ["cvt.f32.f64", "cvt.s32.f32", "cvt.f32.s32", "cvt.rn.s32.s32", "cvt.rni.f32.s32", "cvt.rz.ftz.f16.f64"]
+)
 def test_roundings_that_ptx_demands_or_forbids(run, name: str) -> None:
     kinds = name.split(".")[-2:]
     with pytest.raises(Unsupported, match="error"):

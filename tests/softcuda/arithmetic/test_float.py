@@ -7,7 +7,22 @@ import random
 import struct
 
 import pytest
-from reference import (F32, F64, Format, add, corners, decode, div, encode, flush, mul, negative, pairs, sqrt_encode, triples)
+from reference import (
+    F32,
+    F64,
+    Format,
+    add,
+    corners,
+    decode,
+    div,
+    encode,
+    flush,
+    mul,
+    negative,
+    pairs,
+    sqrt_encode,
+    triples,
+)
 
 FORMATS = {"f32": F32, "f64": F64}
 ROUNDINGS = ["rn", "rz", "rm", "rp"]
@@ -15,11 +30,13 @@ ROUNDINGS = ["rn", "rz", "rm", "rp"]
 
 def agree(fmt: Format, got: int, want: int) -> bool:
     """f64 keeps payloads, so any NaN will do; f32's is 0x7fffffff."""
-    return got == want or fmt is F64 and fmt.is_nan(got) and fmt.is_nan(want)
+    return got == want or (fmt is F64 and fmt.is_nan(got) and fmt.is_nan(want))
 
 
 def check(fmt: Format, name: str, inputs: list[tuple[int, ...]], got: list[int], want: list[int]) -> None:
-    wrong = [(tuple(map(hex, i)), hex(g), hex(w)) for i, g, w in zip(inputs, got, want, strict=True) if not agree(fmt, g, w)]
+    wrong = [
+        (tuple(map(hex, i)), hex(g), hex(w)) for i, g, w in zip(inputs, got, want, strict=True) if not agree(fmt, g, w)
+    ]
     assert not wrong, (name, len(wrong), wrong[:5])
 
 
@@ -37,7 +54,12 @@ def test_two_operands(run, opcode: str, kind: str, mode: str) -> None:
         x, y = decode(fmt, a), decode(fmt, b)
         if opcode == "sub":
             y = decode(fmt, b ^ 1 << fmt.bits - 1)
-        exact = {"add": lambda: add(x, y, mode), "sub": lambda: add(x, y, mode), "mul": lambda: mul(x, y), "div": lambda: div(x, y)}
+        exact = {
+            "add": lambda: add(x, y, mode),
+            "sub": lambda: add(x, y, mode),
+            "mul": lambda: mul(x, y),
+            "div": lambda: div(x, y),
+        }
         want.append(encode(fmt, exact[opcode](), mode))
     check(fmt, name, inputs, got, want)
 
@@ -66,9 +88,9 @@ def test_rcp_and_sqrt(run, kind: str, mode: str) -> None:
     r = f"r{fmt.bits // 8}"
     [got] = run(f"rcp.{mode}.{kind}", f"{r} {r}", *zip(*inputs))
     one = decode(fmt, fmt.bias << fmt.fraction)
-    check(fmt, "rcp", inputs, got, [encode(fmt, div(one, decode(fmt, a)), mode) for a, in inputs])
+    check(fmt, "rcp", inputs, got, [encode(fmt, div(one, decode(fmt, a)), mode) for (a,) in inputs])
     [got] = run(f"sqrt.{mode}.{kind}", f"{r} {r}", *zip(*inputs))
-    check(fmt, "sqrt", inputs, got, [sqrt_encode(fmt, decode(fmt, a), mode) for a, in inputs])
+    check(fmt, "sqrt", inputs, got, [sqrt_encode(fmt, decode(fmt, a), mode) for (a,) in inputs])
 
 
 @pytest.mark.parametrize("mode", ROUNDINGS)
@@ -131,9 +153,17 @@ def test_signs_and_classes(run) -> None:
     other = values[::-1]
     assert run("neg.f32", "r4 r4", values)[0] == [v ^ 1 << 31 for v in values]
     assert run("abs.ftz.f32", "r4 r4", values)[0] == [flush(F32, v) & 0x7FFFFFFF for v in values]
-    assert run("copysign.f32", "r4 r4 r4", values, other)[0] == [a & 1 << 31 | b & 0x7FFFFFFF for a, b in zip(values, other)]
-    tests = {"finite": math.isfinite, "infinite": math.isinf, "number": lambda x: x == x, "notanumber": math.isnan,
-             "normal": lambda x: math.isfinite(x) and abs(x) >= 2**-126, "subnormal": lambda x: 0 < abs(x) < 2**-126}
+    assert run("copysign.f32", "r4 r4 r4", values, other)[0] == [
+        a & 1 << 31 | b & 0x7FFFFFFF for a, b in zip(values, other)
+    ]
+    tests = {
+        "finite": math.isfinite,
+        "infinite": math.isinf,
+        "number": lambda x: x == x,
+        "notanumber": math.isnan,
+        "normal": lambda x: math.isfinite(x) and abs(x) >= 2**-126,
+        "subnormal": lambda x: 0 < abs(x) < 2**-126,
+    }
     for name, test in tests.items():
         assert run(f"testp.{name}.f32", "p r4", values)[0] == [test(float(decode(F32, v))) for v in values], name
 
@@ -158,15 +188,18 @@ def spread(count: int = 20000) -> list[int]:
 
 
 # PTX ISA 9.x: maximum relative error 2^-22.5 (ex2), 2^-22.9 (rsqrt), 2^-11 (tanh), 1 ulp (rcp, sqrt: 2^-23 relative).
-@pytest.mark.parametrize(("name", "function", "inputs", "bound"), [
-    ("ex2.approx.ftz", lambda x: 2.0**x, samples(-126, 127.99), 2**-22.5),
-    ("ex2.approx", lambda x: 2.0**x, samples(-1, 1), 2**-22.5),
-    ("rsqrt.approx", lambda x: 1 / math.sqrt(x), spread(), 2**-22.9),
-    ("sqrt.approx", math.sqrt, spread(), 2**-23),
-    ("rcp.approx.ftz", lambda x: 1 / x, [v for v in spread() if v < 0x7E800000], 2**-23),
-    ("tanh.approx", math.tanh, samples(-12, 12), 2**-11),
-    ("tanh.approx", math.tanh, [f32_bits(10.0**-e * k) for e in range(1, 37) for k in (1, -3, 7)], 2**-11),
-])
+@pytest.mark.parametrize(
+    ("name", "function", "inputs", "bound"),
+    [
+        ("ex2.approx.ftz", lambda x: 2.0**x, samples(-126, 127.99), 2**-22.5),
+        ("ex2.approx", lambda x: 2.0**x, samples(-1, 1), 2**-22.5),
+        ("rsqrt.approx", lambda x: 1 / math.sqrt(x), spread(), 2**-22.9),
+        ("sqrt.approx", math.sqrt, spread(), 2**-23),
+        ("rcp.approx.ftz", lambda x: 1 / x, [v for v in spread() if v < 0x7E800000], 2**-23),
+        ("tanh.approx", math.tanh, samples(-12, 12), 2**-11),
+        ("tanh.approx", math.tanh, [f32_bits(10.0**-e * k) for e in range(1, 37) for k in (1, -3, 7)], 2**-11),
+    ],
+)
 def test_relative_error(run, name: str, function, inputs: list[int], bound: float) -> None:
     [got] = run(f"{name}.f32", "r4 r4", inputs)
     worst = max((abs(f32_value(g) / function(f32_value(i)) - 1), f32_value(i)) for i, g in zip(inputs, got))
@@ -174,12 +207,15 @@ def test_relative_error(run, name: str, function, inputs: list[int], bound: floa
 
 
 # sin and cos: 2^-20.5 absolute in [-2 pi, 2 pi]; lg2: 2^-22 absolute in (0.5, 2), 2 ulp = 2^-22 relative elsewhere.
-@pytest.mark.parametrize(("name", "function", "inputs", "bound"), [
-    ("sin.approx", math.sin, samples(-2 * math.pi, 2 * math.pi), 2**-20.5),
-    ("cos.approx", math.cos, samples(-2 * math.pi, 2 * math.pi), 2**-20.5),
-    ("sin.approx", math.sin, samples(-1e4, 1e4), 2**-20.5),
-    ("lg2.approx", math.log2, samples(0.5, 2), 2**-22),
-])
+@pytest.mark.parametrize(
+    ("name", "function", "inputs", "bound"),
+    [
+        ("sin.approx", math.sin, samples(-2 * math.pi, 2 * math.pi), 2**-20.5),
+        ("cos.approx", math.cos, samples(-2 * math.pi, 2 * math.pi), 2**-20.5),
+        ("sin.approx", math.sin, samples(-1e4, 1e4), 2**-20.5),
+        ("lg2.approx", math.log2, samples(0.5, 2), 2**-22),
+    ],
+)
 def test_absolute_error(run, name: str, function, inputs: list[int], bound: float) -> None:
     [got] = run(f"{name}.f32", "r4 r4", inputs)
     worst = max((abs(f32_value(g) - function(f32_value(i))), f32_value(i)) for i, g in zip(inputs, got))
@@ -195,20 +231,43 @@ def test_lg2_far_from_one(run) -> None:
 INFINITY, NAN, MINUS = 0x7F800000, 0x7FFFFFFF, 1 << 31
 
 
-@pytest.mark.parametrize(("name", "table"), [
-    ("ex2.approx", {MINUS | INFINITY: 0, 0: 0x3F800000, MINUS: 0x3F800000, INFINITY: INFINITY, NAN: NAN, f32_bits(-149.0): 1}),
-    ("ex2.approx.ftz", {f32_bits(-126.5): 0, 1: 0x3F800000}),
-    ("lg2.approx", {MINUS | INFINITY: NAN, f32_bits(-1.0): NAN, MINUS: MINUS | INFINITY, 0: MINUS | INFINITY, INFINITY: INFINITY,
-                    0x3F800000: 0, NAN: NAN, 1: f32_bits(-149.0)}),
-    ("lg2.approx.ftz", {1: MINUS | INFINITY, MINUS | 1: MINUS | INFINITY}),
-    ("sin.approx", {INFINITY: NAN, MINUS | INFINITY: NAN, 0: 0, MINUS: MINUS, NAN: NAN}),
-    ("cos.approx", {INFINITY: NAN, 0: 0x3F800000, MINUS: 0x3F800000, NAN: NAN}),
-    ("tanh.approx", {MINUS | INFINITY: MINUS | 0x3F800000, MINUS: MINUS, 0: 0, INFINITY: 0x3F800000, NAN: NAN, 1: 1}),
-    ("rcp.approx", {MINUS | INFINITY: MINUS, MINUS: MINUS | INFINITY, 0: INFINITY, INFINITY: 0, NAN: NAN}),
-    ("rcp.approx.ftz", {1: INFINITY, MINUS | 1: MINUS | INFINITY, 0x7F000000: 0}),
-    ("sqrt.approx", {MINUS | INFINITY: NAN, f32_bits(-1.0): NAN, MINUS: MINUS, 0: 0, INFINITY: INFINITY, NAN: NAN}),
-    ("rsqrt.approx", {MINUS | INFINITY: NAN, f32_bits(-1.0): NAN, MINUS: MINUS | INFINITY, 0: INFINITY, INFINITY: 0, NAN: NAN}),
-])
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        (
+            "ex2.approx",
+            {MINUS | INFINITY: 0, 0: 0x3F800000, MINUS: 0x3F800000, INFINITY: INFINITY, NAN: NAN, f32_bits(-149.0): 1},
+        ),
+        ("ex2.approx.ftz", {f32_bits(-126.5): 0, 1: 0x3F800000}),
+        (
+            "lg2.approx",
+            {
+                MINUS | INFINITY: NAN,
+                f32_bits(-1.0): NAN,
+                MINUS: MINUS | INFINITY,
+                0: MINUS | INFINITY,
+                INFINITY: INFINITY,
+                0x3F800000: 0,
+                NAN: NAN,
+                1: f32_bits(-149.0),
+            },
+        ),
+        ("lg2.approx.ftz", {1: MINUS | INFINITY, MINUS | 1: MINUS | INFINITY}),
+        ("sin.approx", {INFINITY: NAN, MINUS | INFINITY: NAN, 0: 0, MINUS: MINUS, NAN: NAN}),
+        ("cos.approx", {INFINITY: NAN, 0: 0x3F800000, MINUS: 0x3F800000, NAN: NAN}),
+        (
+            "tanh.approx",
+            {MINUS | INFINITY: MINUS | 0x3F800000, MINUS: MINUS, 0: 0, INFINITY: 0x3F800000, NAN: NAN, 1: 1},
+        ),
+        ("rcp.approx", {MINUS | INFINITY: MINUS, MINUS: MINUS | INFINITY, 0: INFINITY, INFINITY: 0, NAN: NAN}),
+        ("rcp.approx.ftz", {1: INFINITY, MINUS | 1: MINUS | INFINITY, 0x7F000000: 0}),
+        ("sqrt.approx", {MINUS | INFINITY: NAN, f32_bits(-1.0): NAN, MINUS: MINUS, 0: 0, INFINITY: INFINITY, NAN: NAN}),
+        (
+            "rsqrt.approx",
+            {MINUS | INFINITY: NAN, f32_bits(-1.0): NAN, MINUS: MINUS | INFINITY, 0: INFINITY, INFINITY: 0, NAN: NAN},
+        ),
+    ],
+)
 def test_special_values(run, name: str, table: dict[int, int]) -> None:
     [got] = run(f"{name}.f32", "r4 r4", list(table))
     assert [hex(v) for v in got] == [hex(v) for v in table.values()]

@@ -28,7 +28,9 @@ def finish(fmt: Format, bits: int, form: str) -> int:
 
 
 # bf16 has neither .ftz nor .sat.
-@pytest.mark.parametrize(("kind", "form"), [("f16", f) for f in ("", ".rn", ".ftz", ".sat", ".rn.ftz.sat")] + [("bf16", ""), ("bf16", ".rn")])
+@pytest.mark.parametrize(
+    ("kind", "form"), [("f16", f) for f in ("", ".rn", ".ftz", ".sat", ".rn.ftz.sat")] + [("bf16", ""), ("bf16", ".rn")]
+)
 @pytest.mark.parametrize("opcode", ["add", "sub", "mul"])
 def test_two_operands(run, opcode: str, kind: str, form: str) -> None:
     fmt = FORMATS[kind]
@@ -43,7 +45,9 @@ def test_two_operands(run, opcode: str, kind: str, form: str) -> None:
     check(opcode, inputs, got, want)
 
 
-@pytest.mark.parametrize(("kind", "form"), [("f16", f) for f in ("", ".relu", ".sat", ".ftz")] + [("bf16", ""), ("bf16", ".relu")])
+@pytest.mark.parametrize(
+    ("kind", "form"), [("f16", f) for f in ("", ".relu", ".sat", ".ftz")] + [("bf16", ""), ("bf16", ".relu")]
+)
 def test_fma_rounds_once(run, kind: str, form: str) -> None:
     fmt = FORMATS[kind]
     values = corners(fmt)
@@ -93,13 +97,22 @@ def test_signs(run) -> None:
     assert run("neg.bf16x2", "r4 r4", wide)[0] == [v ^ 0x80008000 for v in wide]
 
 
-# PTX ISA: ex2.approx.f16 2^-9.9 relative, .ftz.bf16 2^-7; tanh 2^-10.987 (f16) and 2^-8 (bf16), absolute resp. relative.
-@pytest.mark.parametrize(("name", "fmt", "function", "bound"), [
-    ("ex2.approx.f16", F16, lambda x: 2.0**x, 2**-9.9), ("ex2.approx.ftz.bf16", BF16, lambda x: 2.0**x, 2**-7),
-    ("tanh.approx.f16", F16, math.tanh, 2**-10.987), ("tanh.approx.bf16", BF16, math.tanh, 2**-8),
-])
+# PTX ISA: ex2.approx.f16 2^-9.9 relative, .ftz.bf16 2^-7; tanh 2^-10.987 (f16) and 2^-8 (bf16), absolute, relative.
+@pytest.mark.parametrize(
+    ("name", "fmt", "function", "bound"),
+    [
+        ("ex2.approx.f16", F16, lambda x: 2.0**x, 2**-9.9),
+        ("ex2.approx.ftz.bf16", BF16, lambda x: 2.0**x, 2**-7),
+        ("tanh.approx.f16", F16, math.tanh, 2**-10.987),
+        ("tanh.approx.bf16", BF16, math.tanh, 2**-8),
+    ],
+)
 def test_functions(run, name: str, fmt: Format, function, bound: float) -> None:
-    inputs = [v for v in range(65536) if not fmt.is_nan(v) and abs(float(decode(fmt, v))) < 14 and abs(float(decode(fmt, v))) > 1e-4]
+    inputs = [
+        v
+        for v in range(65536)
+        if not fmt.is_nan(v) and abs(float(decode(fmt, v))) < 14 and abs(float(decode(fmt, v))) > 1e-4
+    ]
     [got] = run(name, "r2 r2", inputs)
     assert max(abs(float(decode(fmt, g)) / function(float(decode(fmt, i))) - 1) for i, g in zip(inputs, got)) <= bound
 
@@ -125,5 +138,10 @@ def test_mixed_precision(run, kind: str) -> None:
     halves, singles = triples(corners(fmt)), triples(corners(F32))
     inputs = [(a, b, c) for (a, b, _), (_, _, c) in zip(halves, singles)]
     [got] = run(f"fma.rn.f32.{kind}", "r4 r2 r2 r4", *zip(*inputs))
-    check("mixed", inputs, got, [encode(F32, add(mul(decode(fmt, a), decode(fmt, b)), decode(F32, c), "rn")) for a, b, c in inputs])
+    check(
+        "mixed",
+        inputs,
+        got,
+        [encode(F32, add(mul(decode(fmt, a), decode(fmt, b)), decode(F32, c), "rn")) for a, b, c in inputs],
+    )
     assert Fraction(1) == decode(fmt, fmt.bias << fmt.fraction)

@@ -51,7 +51,9 @@ def remainder(kind: str, a: int, b: int) -> int:
 
 
 def halves(kind: str, f: Callable[[int, int], int]) -> Callable[[str, int, int], int]:
-    return lambda _, a, b: sum(wrap(kind, f(of(kind, a >> s & 0xFFFF), of(kind, b >> s & 0xFFFF))) << s for s in (0, 16))
+    return lambda _, a, b: sum(
+        wrap(kind, f(of(kind, a >> s & 0xFFFF), of(kind, b >> s & 0xFFFF))) << s for s in (0, 16)
+    )
 
 
 BINARY: list[tuple[str, list[str], Callable[[str, int, int], int]]] = [
@@ -78,10 +80,14 @@ BINARY: list[tuple[str, list[str], Callable[[str, int, int], int]]] = [
     ("bmsk.wrap", ["b32"], lambda k, a, b: ((1 << b % 32) - 1) << a % 32),
 ]
 PACKED = [
-    ("add.u16x2", halves("u16", lambda a, b: a + b)), ("add.s16x2", halves("s16", lambda a, b: a + b)),
+    ("add.u16x2", halves("u16", lambda a, b: a + b)),
+    ("add.s16x2", halves("s16", lambda a, b: a + b)),
     ("sub.u16x2", halves("u16", lambda a, b: a - b)),
-    ("min.u16x2", halves("u16", min)), ("max.s16x2", halves("s16", max)), ("min.s16x2", halves("s16", min)),
-    ("max.s16x2.relu", halves("s16", lambda a, b: max(a, b, 0))), ("min.relu.s16x2", halves("s16", lambda a, b: max(min(a, b), 0))),
+    ("min.u16x2", halves("u16", min)),
+    ("max.s16x2", halves("s16", max)),
+    ("min.s16x2", halves("s16", min)),
+    ("max.s16x2.relu", halves("s16", lambda a, b: max(a, b, 0))),
+    ("min.relu.s16x2", halves("s16", lambda a, b: max(min(a, b), 0))),
 ]
 
 
@@ -139,13 +145,19 @@ UNARY: list[tuple[str, list[str], str | None, Callable[[str, int], int]]] = [
     ("clz", ["b32", "b64"], "u32", lambda k, a: bits_of(k) - a.bit_length()),
     ("brev", ["b32", "b64"], None, lambda k, a: int(f"{a:0{bits_of(k)}b}"[::-1], 2)),
     ("bfind", ["u32", "s32", "u64", "s64"], "u32", lambda k, a: (~a if a < 0 else a).bit_length() - 1),
-    ("bfind.shiftamt", ["u32", "s32", "u64", "s64"], "u32",
-     lambda k, a: bits_of(k) - (~a if a < 0 else a).bit_length() if a not in (0, -1) else -1),
+    (
+        "bfind.shiftamt",
+        ["u32", "s32", "u64", "s64"],
+        "u32",
+        lambda k, a: bits_of(k) - (~a if a < 0 else a).bit_length() if a not in (0, -1) else -1,
+    ),
     ("mov", ["b16", "u32", "s64", "f32", "f64"], None, lambda k, a: a),
 ]
 
 
-@pytest.mark.parametrize(("opcode", "kind", "result", "f"), [(o, k, r or k, f) for o, kinds, r, f in UNARY for k in kinds])
+@pytest.mark.parametrize(
+    ("opcode", "kind", "result", "f"), [(o, k, r or k, f) for o, kinds, r, f in UNARY for k in kinds]
+)
 def test_one_operand(run, opcode: str, kind: str, result: str, f) -> None:
     values = integers(bits_of(kind), extra=300)
     [got] = run(f"{opcode}.{kind}", registers(result, kind), values)
@@ -166,7 +178,9 @@ def test_shifts_clamp(run, kind: str) -> None:
 @pytest.mark.parametrize("mode", ["clamp", "wrap"])
 def test_funnel_shifts(run, mode: str) -> None:
     rng = random.Random(1)
-    inputs = [(rng.getrandbits(32), rng.getrandbits(32), s) for s in [*range(70), 1 << 31, (1 << 32) - 1] for _ in range(8)]
+    inputs = [
+        (rng.getrandbits(32), rng.getrandbits(32), s) for s in [*range(70), 1 << 31, (1 << 32) - 1] for _ in range(8)
+    ]
     amount = (lambda s: min(s, 32)) if mode == "clamp" else (lambda s: s & 31)
     [got] = run(f"shf.l.{mode}.b32", "r4 r4 r4 r4", *zip(*inputs))
     check(got, [((b << 32 | a) << amount(s) >> 32) & 0xFFFFFFFF for a, b, s in inputs], inputs)
@@ -187,7 +201,12 @@ def test_bfe(run, kind: str) -> None:
     rng = random.Random(2)
     n = bits_of(kind)
     ends = [0, 1, 5, n // 2, n - 1, n, n + 1, 200, 255, 256 + 3]
-    inputs = [(a, p, c) for a in [0, (1 << n) - 1, 1 << n - 1, *[rng.getrandbits(n) for _ in range(12)]] for p in ends for c in ends]
+    inputs = [
+        (a, p, c)
+        for a in [0, (1 << n) - 1, 1 << n - 1, *[rng.getrandbits(n) for _ in range(12)]]
+        for p in ends
+        for c in ends
+    ]
     [got] = run(f"bfe.{kind}", registers(kind, kind, "u32", "u32"), *zip(*inputs))
     check(got, [field(kind, *t) for t in inputs], inputs)
 
@@ -251,7 +270,10 @@ def test_dot_products(run, a_kind: str, b_kind: str) -> None:
     want = [wrap("u32", c + sum(part(a_kind, a, i, 8) * part(b_kind, b, i, 8) for i in range(4))) for a, b, c in inputs]
     check(run(f"dp4a.{a_kind}.{b_kind}", "r4 r4 r4 r4", *zip(*inputs))[0], want, inputs)
     for name, first in (("lo", 0), ("hi", 2)):
-        want = [wrap("u32", c + sum(part(a_kind, a, i, 16) * part(b_kind, b, first + i, 8) for i in range(2))) for a, b, c in inputs]
+        want = [
+            wrap("u32", c + sum(part(a_kind, a, i, 16) * part(b_kind, b, first + i, 8) for i in range(2)))
+            for a, b, c in inputs
+        ]
         check(run(f"dp2a.{name}.{a_kind}.{b_kind}", "r4 r4 r4 r4", *zip(*inputs))[0], want, inputs)
 
 
@@ -267,22 +289,34 @@ def test_prmt(run) -> None:
     check(run("prmt.b32", "r4 r4 r4 r4", *zip(*inputs))[0], want, inputs)
 
 
-@pytest.mark.parametrize(("mode", "picks"), [  # for c = 0..3: the bytes of d, highest first (PTX ISA, table of prmt)
-    ("f4e", ["3210", "4321", "5432", "6543"]), ("b4e", ["5670", "6701", "7012", "0123"]),
-    ("rc8", ["0000", "1111", "2222", "3333"]), ("ecl", ["3210", "3211", "3222", "3333"]),
-    ("ecr", ["0000", "1110", "2210", "3210"]), ("rc16", ["1010", "3232", "1010", "3232"]),
-])
+@pytest.mark.parametrize(
+    ("mode", "picks"),
+    [  # for c = 0..3: the bytes of d, highest first (PTX ISA, table of prmt)
+        ("f4e", ["3210", "4321", "5432", "6543"]),
+        ("b4e", ["5670", "6701", "7012", "0123"]),
+        ("rc8", ["0000", "1111", "2222", "3333"]),
+        ("ecl", ["3210", "3211", "3222", "3333"]),
+        ("ecr", ["0000", "1110", "2210", "3210"]),
+        ("rc16", ["1010", "3232", "1010", "3232"]),
+    ],
+)
 def test_prmt_modes(run, mode: str, picks: list[str]) -> None:
     rng = random.Random(7)
     inputs = [(rng.getrandbits(32), rng.getrandbits(32), c) for c in range(16)]
-    want = [sum(((b << 32 | a) >> 8 * int(digit) & 0xFF) << 8 * (3 - i) for i, digit in enumerate(picks[c & 3])) for a, b, c in inputs]
+    want = [
+        sum(((b << 32 | a) >> 8 * int(digit) & 0xFF) << 8 * (3 - i) for i, digit in enumerate(picks[c & 3]))
+        for a, b, c in inputs
+    ]
     check(run(f"prmt.b32.{mode}", "r4 r4 r4 r4", *zip(*inputs))[0], want, inputs)
 
 
 @pytest.mark.parametrize("lut", [0x00, 0x96, 0xE8, 0xCA, 0x80, 0xFE, 0x1D, 0xFF])
 def test_lop3(run, lut: int) -> None:
     inputs = triples(integers(32), 500)
-    want = [sum((lut >> (4 * (a >> i & 1) + 2 * (b >> i & 1) + (c >> i & 1)) & 1) << i for i in range(32)) for a, b, c in inputs]
+    want = [
+        sum((lut >> (4 * (a >> i & 1) + 2 * (b >> i & 1) + (c >> i & 1)) & 1) << i for i in range(32))
+        for a, b, c in inputs
+    ]
     check(run("lop3.b32", f"r4 r4 r4 r4 i:{lut:x}", *zip(*inputs))[0], want, inputs)
     q = [i % 3 == 0 for i in range(len(inputs))]
     for name, f in (("or", lambda x, y: x or y), ("and", lambda x, y: x and y)):
@@ -320,25 +354,64 @@ def test_video(run, parts: int, sign: str) -> None:
 
     def each(f, add: bool = False, saturate: bool = False):
         def word_of(a: int, b: int, c: int) -> int:
-            split = [(of(kind, a >> width * i & (1 << width) - 1), of(kind, b >> width * i & (1 << width) - 1)) for i in range(parts)]
+            split = [
+                (of(kind, a >> width * i & (1 << width) - 1), of(kind, b >> width * i & (1 << width) - 1))
+                for i in range(parts)
+            ]
             values = [f(x, y) for x, y in split]
             values = [clamp(kind, v) if saturate else wrap(kind, v) for v in values]
-            return wrap("u32", c + sum(of(kind, v) for v in values)) if add else sum(v << width * i for i, v in enumerate(values))
+            return (
+                wrap("u32", c + sum(of(kind, v) for v in values))
+                if add
+                else sum(v << width * i for i, v in enumerate(values))
+            )
+
         return word_of
 
-    for name, f in ((f"vadd{parts}", lambda x, y: x + y), (f"vsub{parts}", lambda x, y: x - y), (f"vmin{parts}", min), (f"vmax{parts}", max)):
+    for name, f in (
+        (f"vadd{parts}", lambda x, y: x + y),
+        (f"vsub{parts}", lambda x, y: x - y),
+        (f"vmin{parts}", min),
+        (f"vmax{parts}", max),
+    ):
         for form, saturate in (("", False), (".sat", True)):
             [got] = run(f"{name}.{word}.{word}.{word}{form}", "r4 r4 r4 r4", *zip(*inputs))
             check(got, [each(f, saturate=saturate)(*t) for t in inputs], inputs)
     [got] = run(f"vabsdiff{parts}.u32.{word}.{word}.add", "r4 r4 r4 r4", *zip(*inputs))
-    check(got, [wrap("u32", c + sum(wrap("u" + kind[1:], abs(of(kind, a >> width * i & (1 << width) - 1) - of(kind, b >> width * i & (1 << width) - 1)))
-                                    for i in range(parts))) for a, b, c in inputs], inputs)
+    check(
+        got,
+        [
+            wrap(
+                "u32",
+                c
+                + sum(
+                    wrap(
+                        "u" + kind[1:],
+                        abs(of(kind, a >> width * i & (1 << width) - 1) - of(kind, b >> width * i & (1 << width) - 1)),
+                    )
+                    for i in range(parts)
+                ),
+            )
+            for a, b, c in inputs
+        ],
+        inputs,
+    )
 
 
-@pytest.mark.parametrize(("name", "operands"), [
-    ("add.f17", "r4 r4 r4"), ("mul.s32", "r4 r4 r4"), ("shl.u32", "r4 r4 r4"), ("add.sat.u32", "r4 r4 r4"), ("popc.b16", "r4 r2"),
-    ("mul.wide.s64", "r16 r8 r8"), ("prmt.b32.zzz", "r4 r4 r4 r4"), ("and.u32", "r4 r4 r4"), ("abs.u32", "r4 r4"),
-])
+@pytest.mark.parametrize(
+    ("name", "operands"),
+    [
+        ("add.f17", "r4 r4 r4"),
+        ("mul.s32", "r4 r4 r4"),
+        ("shl.u32", "r4 r4 r4"),
+        ("add.sat.u32", "r4 r4 r4"),
+        ("popc.b16", "r4 r2"),
+        ("mul.wide.s64", "r16 r8 r8"),
+        ("prmt.b32.zzz", "r4 r4 r4 r4"),
+        ("and.u32", "r4 r4 r4"),
+        ("abs.u32", "r4 r4"),
+    ],
+)
 def test_what_ptx_does_not_have_is_refused(run, name: str, operands: str) -> None:
     with pytest.raises(Unsupported, match="error"):
         run(name, operands, *[[1] * 32] * (len(operands.split()) - 1))

@@ -8,26 +8,18 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+import native
 import pytest
 
 HERE = Path(__file__).parent
-SOURCES = HERE.parents[2] / "softcuda" / "src"
 TOOLKIT = Path(sysconfig.get_paths()["purelib"]) / "nvidia" / "cu13"
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_120")
 
 
-def build(folder: Path, *flags: str) -> Path:
-    """Compile parser_test.cpp with the parser itself into `folder`."""
-    program = folder / "parser_test"
-    parser = sorted(str(path) for path in (SOURCES / "ptx").glob("*.cpp"))
-    command = ["g++", "-std=c++20", *flags, f"-I{SOURCES}", str(HERE / "parser_test.cpp"), *parser, "-o", str(program)]
-    subprocess.run(command, check=True)
-    return program
-
-
 @pytest.fixture(scope="session")
 def parser(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("parser"), "-O2")
+    folder = tmp_path_factory.mktemp("parser")
+    return native.program(folder / "parser_test", [HERE / "parser_test.cpp"], using=native.objects("ptx/*.cpp"))
 
 
 def compile_to_ptx(source: Path, architecture: str, folder: Path) -> Path:
@@ -87,7 +79,10 @@ def test_counts_agree_with_a_crude_reader(parser: Path, tmp_path: Path, name: st
 
 def test_no_text_crashes_the_parser(tmp_path: Path) -> None:
     """Truncations, flipped bytes and repeated pieces under the sanitizers: only ptx::Error may come of it."""
-    program = build(tmp_path, "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    sources = [HERE / "parser_test.cpp", *sorted((native.SOURCE / "ptx").glob("*.cpp"))]
+    program = native.program(
+        tmp_path / "fuzz", sources, "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
+    )
     ptx = [compile_to_ptx(HERE / "cuda" / f"{name}.cu", "sm_90a", tmp_path) for name in ("inline_asm", "language")]
     result = subprocess.run([program, "cases"], capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -1,0 +1,52 @@
+"""C++ programs of the tests, linked with the object files that softcuda's own build made: what is tested is what ships.
+
+`make setup` leaves that build in softcuda/build; ninja brings it up to date when sources have changed since.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+SOFTCUDA = Path(__file__).parents[2] / "softcuda"
+SOURCE = SOFTCUDA / "src"
+NINJA = Path(sysconfig.get_path("scripts"), "ninja")
+FLAGS = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-math-errno", f"-I{SOURCE}"]
+
+
+def objects(*patterns: str) -> list[Path]:
+    """Object files of the sources that match, of every SIMD level: "ptx/*.cpp", "machine/lanes_float.cpp"."""
+    builds = list(SOFTCUDA.glob("build/*/build.ninja"))
+    if not builds:
+        pytest.fail("softcuda is not built here: make setup", pytrace=False)
+    build = max(builds, key=lambda path: path.stat().st_mtime).parent
+    with (build / ".tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one ninja at a time, whatever pytest-xdist does
+        done = subprocess.run([NINJA, "-C", build, "-j2"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"softcuda does not build:\n{done.stdout[-3000:]}", pytrace=False)
+    sources = {path.relative_to(SOFTCUDA) for pattern in patterns for path in SOURCE.glob(pattern)}
+    found = [path for folder in build.glob("CMakeFiles/*.dir") for path in sorted(folder.rglob("*.cpp.o"))
+             if path.relative_to(folder).with_suffix("") in sources]  # fmt: skip
+    # As in the library: where two hold the same inline function, the one for every CPU comes first.
+    level = ["baseline.dir", "lanes_generic.dir", "lanes_avx2.dir", "lanes_avx512.dir"]
+    return sorted(found, key=lambda path: level.index(path.relative_to(build / "CMakeFiles").parts[0]))
+
+
+def program(target: Path, sources: list[Path], *flags: str, using: list[Path] | None = None) -> Path:
+    """Compile `sources`, two at a time, and link them with the objects `using`."""
+
+    def compiled(source: Path) -> Path:
+        made = target.with_name(f"{source.stem}.o")
+        subprocess.run(["g++", *FLAGS, *flags, "-c", source, "-o", made], check=True)
+        return made
+
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(compiled, sources))
+    subprocess.run(["g++", *flags, *made, *(using or []), "-o", target, "-lpthread"], check=True)
+    return target
