@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import native
 import pytest
 
 HERE = Path(__file__).parent
-SOURCE = HERE.parents[2] / "softcuda" / "src"
-FLAGS = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-math-errno", "-DSOFTCUDA_LEVEL=generic", f"-I{SOURCE}"]
 
 
 @dataclass
@@ -27,21 +25,8 @@ class Done:
 
 @pytest.fixture(scope="session")
 def ptx_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Path(os.environ.get("SOFTCUDA_TEST_BUILD") or tmp_path_factory.mktemp("ptx_run"))
-    sources = [HERE / "ptx_run.cpp", *sorted(SOURCE.glob("ptx/*.cpp")), *sorted(SOURCE.glob("machine/*.cpp"))]
-    newest_header = max(path.stat().st_mtime for path in SOURCE.glob("*/*.h"))
-
-    def build(source: Path) -> Path:
-        target = folder / f"machine.{source.stem}.o"
-        if not target.exists() or target.stat().st_mtime < max(newest_header, source.stat().st_mtime):
-            subprocess.run(["g++", *FLAGS, "-c", str(source), "-o", str(target)], check=True)
-        return target
-
-    with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(build, sources))
-    program = folder / "ptx_run"
-    subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lpthread"], check=True)
-    return program
+    target = tmp_path_factory.mktemp("ptx_run") / "ptx_run"
+    return native.program(target, [HERE / "ptx_run.cpp"], using=native.objects("ptx/*.cpp", "machine/*.cpp"))
 
 
 @pytest.fixture(scope="session")
