@@ -9,11 +9,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 NAMES = ("a", "b", "c", "e", "f", "g", "i", "j", "k", "l", "m", "n")
 # Bits of the register of an operand or result kind; predicates are kept as words.
-BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f16x2": 32, "bf16x2": 32, "u8": 32, "s8": 32, "u16": 16, "s16": 16, "b16": 16}
+BITS = {
+    "f16": 16,
+    "bf16": 16,
+    "f32": 32,
+    "f64": 64,
+    "f16x2": 32,
+    "bf16x2": 32,
+    "u8": 32,
+    "s8": 32,
+    "u16": 16,
+    "s16": 16,
+    "b16": 16,
+}
 POISON = 0xCDCDCDCDCDCDCDCD
 LANES = {0: 128, 1: 1024, 2: 1280, 3: 1536}
 
@@ -28,8 +39,8 @@ def bits_of(kind: str) -> int:
 class Form:
     """One instruction form, or a short sequence of them.
 
-    check: "exact"; or a bound on |got - want|, for the numbers in results of `results[0]`'s type: "ulp:N", "abs:X", "rel:X",
-    "mixed:X" (absolute below one, relative above).
+    check: "exact"; or a bound on |got - want| for the numbers in the results: "ulp:N", "abs:X", "rel:X", "mixed:X"
+    (absolute below one, relative above).
     """
 
     name: str
@@ -60,7 +71,10 @@ class Form:
             bits = bits_of(kind)
             register = f"%{name}_word" if kind == "pred" else f"%{name}"
             declared.append(f".reg .b{bits} {register};")
-            load += [f"mad.wide.u32 %address, %thread, {bits // 8}, %in;", f"ld.global.b{bits} {register}, [%address+{at}];"]
+            load += [
+                f"mad.wide.u32 %address, %thread, {bits // 8}, %in;",
+                f"ld.global.b{bits} {register}, [%address+{at}];",
+            ]
             if kind == "pred":
                 declared.append(f".reg .pred %{name};")
                 load.append(f"setp.ne.u32 %{name}, {register}, 0;")
@@ -69,17 +83,30 @@ class Form:
         for index, kind in enumerate(self.results):
             bits, name = bits_of(kind), f"%d{index or ''}"
             declared.append(f".reg .{'pred' if kind == 'pred' else f'b{bits}'} {name};")
-            load.append(f"setp.ne.u32 {name}, 0, 0;" if kind == "pred" else f"mov.b{bits} {name}, {POISON & (1 << bits) - 1:#x};")
+            load.append(
+                f"setp.ne.u32 {name}, 0, 0;"
+                if kind == "pred"
+                else f"mov.b{bits} {name}, {POISON & (1 << bits) - 1:#x};"
+            )
             if kind == "pred":
                 store.append(f"selp.u32 %x, 1, 0, {name};")
                 name = "%x"
-            store += [f"mad.wide.u32 %address, %thread, {bits // 8}, %out;", f"st.global.b{bits} [%address+{at}], {name};"]
+            store += [
+                f"mad.wide.u32 %address, %thread, {bits // 8}, %out;",
+                f"st.global.b{bits} [%address+{at}], {name};",
+            ]
             at += self.count * bits // 8
         lines = [
-            ".reg .b64 %in, %out, %address, %w; .reg .b32 %thread, %lane, %x, %y; .reg .b16 %h; .reg .pred %p, %q;", *declared,
+            ".reg .b64 %in, %out, %address, %w; .reg .b32 %thread, %lane, %x, %y; .reg .b16 %h; .reg .pred %p, %q;",
+            *declared,
             f"ld.param.u64 %out, [{entry}_0]; ld.param.u64 %in, [{entry}_1];",
             "mov.u32 %x, %ctaid.x; mov.u32 %y, %ntid.x; mov.u32 %thread, %tid.x; mad.lo.u32 %thread, %x, %y, %thread;",
-            "and.b32 %lane, %thread, 31;", *load, self.body, *store, "ret;"]
+            "and.b32 %lane, %thread, 31;",
+            *load,
+            self.body,
+            *store,
+            "ret;",
+        ]
         inside = "\n    ".join(lines)
         return f".visible .entry {entry}(.param .u64 {entry}_0, .param .u64 {entry}_1)\n{{\n    {inside}\n}}\n"
 
@@ -134,15 +161,28 @@ def carries() -> Iterator[Form]:
         for op in ("add", "sub"):
             show = "addc" if op == "add" else "subc"
             yield Form(f"{op}.cc.{t}", f"{op}.cc.{t} %d, %a, %b; {show}.{t} %d1, 0, 0;", (t, t), (t, t))
-            yield Form(f"{op}c.cc.{t}", f"{op}.cc.{t} %d2, %a, %b; {op}c.cc.{t} %d, %c, %a; {show}.{t} %d1, 0, 0;", (t, t, t), (t, t, t))
+            yield Form(
+                f"{op}c.cc.{t}",
+                f"{op}.cc.{t} %d2, %a, %b; {op}c.cc.{t} %d, %c, %a; {show}.{t} %d1, 0, 0;",
+                (t, t, t),
+                (t, t, t),
+            )
             yield Form(f"{op}c.{t}", f"{op}.cc.{t} %d1, %a, %b; {op}c.{t} %d, %c, %b;", (t, t), (t, t, t))
         yield Form(f"add.cc.{t} then subc", f"add.cc.{t} %d, %a, %b; subc.{t} %d1, %b, %a;", (t, t), (t, t))
         yield Form(f"sub.cc.{t} then addc", f"sub.cc.{t} %d, %a, %b; addc.{t} %d1, %b, %a;", (t, t), (t, t))
         for part in ("lo", "hi"):
-            yield Form(f"mad.{part}.cc.{t}", f"mad.{part}.cc.{t} %d, %a, %b, %c; addc.{t} %d1, 0, 0;", (t, t), (t, t, t))
-            yield Form(f"madc.{part}.{t}", f"add.cc.{t} %d1, %a, %c; madc.{part}.{t} %d, %a, %b, %c;", (t, t), (t, t, t))
-            yield Form(f"madc.{part}.cc.{t}", f"add.cc.{t} %d2, %a, %c; madc.{part}.cc.{t} %d, %a, %b, %c; addc.{t} %d1, 0, 0;",
-                       (t, t, t), (t, t, t))
+            yield Form(
+                f"mad.{part}.cc.{t}", f"mad.{part}.cc.{t} %d, %a, %b, %c; addc.{t} %d1, 0, 0;", (t, t), (t, t, t)
+            )
+            yield Form(
+                f"madc.{part}.{t}", f"add.cc.{t} %d1, %a, %c; madc.{part}.{t} %d, %a, %b, %c;", (t, t), (t, t, t)
+            )
+            yield Form(
+                f"madc.{part}.cc.{t}",
+                f"add.cc.{t} %d2, %a, %c; madc.{part}.cc.{t} %d, %a, %b, %c; addc.{t} %d1, 0, 0;",
+                (t, t, t),
+                (t, t, t),
+            )
 
 
 def bits() -> Iterator[Form]:
@@ -172,13 +212,24 @@ def bits() -> Iterator[Form]:
         for side in "lr":
             yield plain(f"shf.{side}.{mode}.b32", "b32", "b32", "b32", "shift")
     yield plain("fns.b32", "b32", "b32", "lane", "s32")
-    yield Form("fns.b32 small", "and.b32 %x, %c, 15; sub.s32 %x, %x, 8; fns.b32 %d, %a, %b, %x;", ("b32",), ("b32", "lane", "b32"))
+    yield Form(
+        "fns.b32 small",
+        "and.b32 %x, %c, 15; sub.s32 %x, %x, 8; fns.b32 %d, %a, %b, %x;",
+        ("b32",),
+        ("b32", "lane", "b32"),
+    )
     yield plain("prmt.b32", "b32", "b32", "b32", "b32")
     for mode in ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"):
         body = f"prmt.b32.{mode} %d, %a, %b, %c;"
         yield Form(f"prmt.b32.{mode}", body, ("b32",), ("b32", "b32", "shift"), lanes=384)
     for table in (0x00, 0x01, 0x17, 0x80, 0x96, 0xCA, 0xE8, 0xFE, 0xD8, 0x2B, 0x78, 0xFF):
-        yield Form(f"lop3.b32 {table:#04x}", f"lop3.b32 %d, %a, %b, %c, {table:#x};", ("b32",), ("b32", "b32", "b32"), lanes=256)
+        yield Form(
+            f"lop3.b32 {table:#04x}",
+            f"lop3.b32 %d, %a, %b, %c, {table:#x};",
+            ("b32",),
+            ("b32", "b32", "b32"),
+            lanes=256,
+        )
     for op in ("and", "or"):
         body = f"setp.lt.s32 %q, %a, 0; lop3.{op}.b32 %d|%d1, %a, %b, %c, 0xc0, %q;"
         yield Form(f"lop3.{op}.b32", body, ("b32", "pred"), ("b32", "b32", "b32"))
@@ -195,7 +246,9 @@ def video() -> Iterator[Form]:
         for op in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"):
             for types in ("u32.u32.u32", "s32.s32.s32", "s32.u32.u32", "u32.s32.u32", "s32.u32.s32"):
                 for tail in ("", ".sat", ".add"):
-                    if (op == "vavrg" and tail == ".sat") or (tail == ".add" and types not in ("u32.u32.u32", "s32.s32.s32")):
+                    if (op == "vavrg" and tail == ".sat") or (
+                        tail == ".add" and types not in ("u32.u32.u32", "s32.s32.s32")
+                    ):
                         continue
                     name = f"{op}{n}.{types}{tail}"
                     yield Form(name, f"{name} %d, %a, %b, %c;", ("b32",), ("b32", "b32", "b32"), lanes=384)
@@ -216,7 +269,13 @@ def video() -> Iterator[Form]:
     yield Form("vmad.s32.s32.s32 of halves", "vmad.s32.s32.s32 %d, %a.h0, %b.h1, %c;", ("s32",), ("b32", "b32", "s32"))
     yield plain("vset.s32.s32.lt", "u32", "s32", "s32")
     for mask in ("b0", "b20", "b321"):
-        yield Form(f"vadd4 mask {mask}", f"vadd4.u32.u32.u32 %d.{mask}, %a, %b, %c;", ("b32",), ("b32", "b32", "b32"), lanes=256)
+        yield Form(
+            f"vadd4 mask {mask}",
+            f"vadd4.u32.u32.u32 %d.{mask}, %a, %b, %c;",
+            ("b32",),
+            ("b32", "b32", "b32"),
+            lanes=256,
+        )
 
 
 def floats() -> Iterator[Form]:
@@ -335,7 +394,9 @@ def conversions() -> Iterator[Form]:
     for to in whole:
         for source in whole:
             # ptxas takes .sat only where the value may not fit.
-            fits = to[0] == source[0] and int(to[1:]) >= int(source[1:]) or to[0] == "s" and int(to[1:]) > int(source[1:])
+            fits = (to[0] == source[0] and int(to[1:]) >= int(source[1:])) or (
+                to[0] == "s" and int(to[1:]) > int(source[1:])
+            )
             for sat in ("",) if fits else ("", ".sat"):
                 yield one(f"cvt{sat}.{to}.{source}", to, source)
         for source in real:
@@ -353,7 +414,10 @@ def conversions() -> Iterator[Form]:
             if target in ("f16", "f32"):
                 yield one(f"cvt.rn.sat.{target}.{to}", target, to)
     for to, source in ((t, s) for t in real for s in real):
-        narrow = real.index(to) < real.index(source) and not (to == "f16" and source == "bf16") or (to, source) == ("f16", "bf16")
+        narrow = (real.index(to) < real.index(source) and not (to == "f16" and source == "bf16")) or (to, source) == (
+            "f16",
+            "bf16",
+        )
         narrow = narrow or (to, source) == ("bf16", "f16")
         for rounding in ROUNDINGS if narrow else ("",):
             dot = f".{rounding}" if rounding else ""
@@ -392,19 +456,32 @@ def warps() -> Iterator[Form]:
             for c in (0x1F, 0, 0x1C1F, 0x181F, 0x1000, 0x1E00, 0x100F, 0x1F1F):
                 body = f"shfl.sync.{mode}.b32 %d|%d1, %a, {distance}, {c:#x}, -1;"
                 yield Form(f"shfl.{mode} by {distance}, c {c:#x}", body, ("b32", "pred"), ("b32",), lanes=64)
-        yield Form(f"shfl.{mode} by lane", f"shfl.sync.{mode}.b32 %d|%d1, %a, %b, %c, -1;", ("b32", "pred"),
-                   ("b32", "lane", "segment"), lanes=256)
+        yield Form(
+            f"shfl.{mode} by lane",
+            f"shfl.sync.{mode}.b32 %d|%d1, %a, %b, %c, -1;",
+            ("b32", "pred"),
+            ("b32", "lane", "segment"),
+            lanes=256,
+        )
         # Two halves of a warp, each with its mask.
-        body = (f"setp.lt.u32 %q, %lane, 16; @%q bra low; shfl.sync.{mode}.b32 %d|%d1, %a, 3, 0x101f, 0xffff0000; bra both; "
-                f"low: shfl.sync.{mode}.b32 %d|%d1, %a, 1, 0x100f, 0x0000ffff; both:")
+        body = (
+            "setp.lt.u32 %q, %lane, 16; @%q bra low; "
+            f"shfl.sync.{mode}.b32 %d|%d1, %a, 3, 0x101f, 0xffff0000; bra both; "
+            f"low: shfl.sync.{mode}.b32 %d|%d1, %a, 1, 0x100f, 0x0000ffff; both:"
+        )
         yield Form(f"shfl.{mode} in halves", body, ("b32", "pred"), ("b32",), lanes=64)
     for mode in ("all", "any", "uni"):
-        yield Form(f"vote.{mode}", f"setp.ne.u32 %q, %a, 0; vote.sync.{mode}.pred %d, %q, -1;", ("pred",), ("few",), lanes=128)
+        yield Form(
+            f"vote.{mode}", f"setp.ne.u32 %q, %a, 0; vote.sync.{mode}.pred %d, %q, -1;", ("pred",), ("few",), lanes=128
+        )
         for mask in (0x0000FFFF, 0x80000001):
-            members = f"shr.u32 %x, {mask:#x}, %lane; and.b32 %x, %x, 1; setp.eq.u32 %p, %x, 0; setp.ne.u32 %q, %a, 0; @%p bra out;"
+            members = f"shr.u32 %x, {mask:#x}, %lane; and.b32 %x, %x, 1; setp.eq.u32 %p, %x, 0; "
+            members += "setp.ne.u32 %q, %a, 0; @%p bra out;"
             body = f"{members} vote.sync.{mode}.pred %d, %q, {mask:#x}; out:"
             yield Form(f"vote.{mode} of {mask:#x}", body, ("pred",), ("few",), lanes=256)
-        constant = f"shr.u32 %x, %thread, 5; and.b32 %x, %x, 1; setp.eq.u32 %q, %x, 0; vote.sync.{mode}.pred %d, %q, -1;"
+        constant = (
+            f"shr.u32 %x, %thread, 5; and.b32 %x, %x, 1; setp.eq.u32 %q, %x, 0; vote.sync.{mode}.pred %d, %q, -1;"
+        )
         yield Form(f"vote.{mode} alike", constant, ("pred",), (), lanes=128)
     for mask in (0xFFFFFFFF, 0x0000FFFF, 0x80000001, 0x00000010):
         members = f"shr.u32 %x, {mask:#x}, %lane; and.b32 %x, %x, 1; setp.eq.u32 %p, %x, 0; @%p bra out;"
@@ -413,19 +490,46 @@ def warps() -> Iterator[Form]:
         for t in ("b32", "b64"):
             value = "%a" if t == "b32" else "%w"
             wide = "" if t == "b32" else "cvt.u64.u32 %w, %a; shl.b64 %w, %w, 31;"
-            yield Form(f"match.any.{t} of {mask:#x}", f"{members} {wide} match.any.sync.{t} %d, {value}, {mask:#x}; out:", ("b32",), ("few",),
-                       lanes=128)
+            yield Form(
+                f"match.any.{t} of {mask:#x}",
+                f"{members} {wide} match.any.sync.{t} %d, {value}, {mask:#x}; out:",
+                ("b32",),
+                ("few",),
+                lanes=128,
+            )
             body = f"{members} {wide} match.all.sync.{t} %d|%d1, {value}, {mask:#x}; out:"
             yield Form(f"match.all.{t} of {mask:#x}", body, ("b32", "pred"), ("few",), lanes=256)
             yield Form(f"match.all.{t} of {mask:#x} alike", body, ("b32", "pred"), ("one",), lanes=64)
-        for op, t in (("add", "u32"), ("add", "s32"), ("min", "u32"), ("min", "s32"), ("max", "u32"), ("max", "s32"), ("and", "b32"),
-                      ("or", "b32"), ("xor", "b32")):
-            yield Form(f"redux.{op}.{t} of {mask:#x}", f"{members} redux.sync.{op}.{t} %d, %a, {mask:#x}; out:", ("b32",), ("b32",), lanes=128)
-        yield Form(f"elect of {mask:#x}", f"{members} elect.sync %d|%d1, {mask:#x}; out:", ("b32", "pred"), (), lanes=64)
+        for op, t in (
+            ("add", "u32"),
+            ("add", "s32"),
+            ("min", "u32"),
+            ("min", "s32"),
+            ("max", "u32"),
+            ("max", "s32"),
+            ("and", "b32"),
+            ("or", "b32"),
+            ("xor", "b32"),
+        ):
+            yield Form(
+                f"redux.{op}.{t} of {mask:#x}",
+                f"{members} redux.sync.{op}.{t} %d, %a, {mask:#x}; out:",
+                ("b32",),
+                ("b32",),
+                lanes=128,
+            )
+        yield Form(
+            f"elect of {mask:#x}", f"{members} elect.sync %d|%d1, {mask:#x}; out:", ("b32", "pred"), (), lanes=64
+        )
     yield Form("activemask", "activemask.b32 %d;", ("b32",), (), lanes=64)
     # A diverged half does not meet the other before both have a mask.
-    yield Form("activemask diverged", "setp.lt.u32 %q, %lane, 5; @%q bra few; activemask.b32 %d; bra out; few: activemask.b32 %d; out:",
-               ("b32",), (), lanes=64)
+    yield Form(
+        "activemask diverged",
+        "setp.lt.u32 %q, %lane, 5; @%q bra few; activemask.b32 %d; bra out; few: activemask.b32 %d; out:",
+        ("b32",),
+        (),
+        lanes=64,
+    )
     for t in ("b32", "u32"):
         for name in ("laneid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge"):
             if t == "u32":
@@ -436,27 +540,51 @@ def atomics() -> Iterator[Form]:
     """Each lane has a cell of its own, the second result; the first is what the atomic returned."""
     table = [(op, t) for op in ("add", "min", "max") for t in ("u32", "s32", "u64", "s64")]
     table = [pair for pair in table if pair != ("add", "s64")]
-    table += [(op, "u32") for op in ("inc", "dec")] + [(op, t) for op in ("and", "or", "xor", "exch") for t in ("b32", "b64")]
+    table += [(op, "u32") for op in ("inc", "dec")] + [
+        (op, t) for op in ("and", "or", "xor", "exch") for t in ("b32", "b64")
+    ]
     table += [("add", t) for t in ("f32", "f64", "noftz.f16", "noftz.bf16", "noftz.f16x2", "noftz.bf16x2")]
     for space in ("global", "shared"):
         for op, t in table:
             kind = t.split(".")[-1]
             yield atomic(space, f"{op}.{t}", kind, f"atom.{space}.{op}.{t} %d, [%w], %b;", (kind, kind), returns=True)
             if op != "exch":
-                yield atomic(space, f"red {op}.{t}", kind, f"red.{space}.{op}.{t} [%w], %b;", (kind, kind), returns=False)
+                yield atomic(
+                    space, f"red {op}.{t}", kind, f"red.{space}.{op}.{t} [%w], %b;", (kind, kind), returns=False
+                )
         for t in ("b16", "b32", "b64"):
             yield atomic(space, f"cas.{t}", t, f"atom.{space}.cas.{t} %d, [%w], %b, %c;", (t, t, t), returns=True)
         # All lanes of a block at one word; the order is open, what is left behind is not.
-        for op, t in (("add", "u32"), ("min", "s32"), ("max", "u32"), ("and", "b32"), ("or", "b32"), ("xor", "b32"), ("add", "f32"),
-                      ("inc", "u32")):
+        for op, t in (
+            ("add", "u32"),
+            ("min", "s32"),
+            ("max", "u32"),
+            ("and", "b32"),
+            ("or", "b32"),
+            ("xor", "b32"),
+            ("add", "f32"),
+            ("inc", "u32"),
+        ):
             if space == "global":
                 continue
-            value = "and.b32 %x, %a, 255; cvt.rn.f32.u32 %x, %x;" if t == "f32" else "mov.b32 %x, 90;" if op == "inc" else "mov.b32 %x, %a;"
-            body = (".shared .align 4 .b32 cell; st.shared.b32 [cell], 0; bar.sync 0; " + value +
-                    f" red.shared.{op}.{t} [cell], %x; bar.sync 0; ld.shared.b32 %d, [cell];")
+            value = (
+                "and.b32 %x, %a, 255; cvt.rn.f32.u32 %x, %x;"
+                if t == "f32"
+                else "mov.b32 %x, 90;"
+                if op == "inc"
+                else "mov.b32 %x, %a;"
+            )
+            body = (
+                ".shared .align 4 .b32 cell; st.shared.b32 [cell], 0; bar.sync 0; "
+                + value
+                + f" red.shared.{op}.{t} [cell], %x; bar.sync 0; ld.shared.b32 %d, [cell];"
+            )
             yield Form(f"red.shared.{op}.{t} together", body, ("b32",), ("b32",), lanes=128)
-    body = (".shared .align 4 .b32 cell; .shared .align 4 .b32 sum; st.shared.b32 [cell], 0; st.shared.b32 [sum], 0; bar.sync 0; "
-            "atom.shared.add.u32 %x, [cell], 3; red.shared.add.u32 [sum], %x; bar.sync 0; ld.shared.b32 %d, [sum];")
+    body = (
+        ".shared .align 4 .b32 cell; .shared .align 4 .b32 sum; "
+        "st.shared.b32 [cell], 0; st.shared.b32 [sum], 0; bar.sync 0; "
+        "atom.shared.add.u32 %x, [cell], 3; red.shared.add.u32 [sum], %x; bar.sync 0; ld.shared.b32 %d, [sum];"
+    )
     yield Form("atom.shared.add.u32 tickets", body, ("b32",), (), lanes=128)
 
 
@@ -476,10 +604,16 @@ def atomic(space: str, name: str, kind: str, instruction: str, operands: tuple[s
 def matrices() -> Iterator[Form]:
     """mma.sync on small integers, which every order of summing gets exactly, and on fractions, within a bound.
 
-    The bound: of k products and an addend, each below one, a device may lose a unit of 2^-22 of their greatest sum each.
+    The bound: of k products and an addend, each below one, a device may lose 2^-22 of their greatest sum each.
     """
-    shapes = [("m16n8k8", "f16", 2, 1), ("m16n8k16", "f16", 4, 2), ("m16n8k8", "bf16", 2, 1), ("m16n8k16", "bf16", 4, 2),
-              ("m16n8k4", "tf32", 2, 1), ("m16n8k8", "tf32", 4, 2)]
+    shapes = [
+        ("m16n8k8", "f16", 2, 1),
+        ("m16n8k16", "f16", 4, 2),
+        ("m16n8k8", "bf16", 2, 1),
+        ("m16n8k16", "bf16", 4, 2),
+        ("m16n8k4", "tf32", 2, 1),
+        ("m16n8k8", "tf32", 4, 2),
+    ]
     for shape, t, a, b in shapes:
         k = int(shape.split("k")[1])
         for values in ("int", "unit"):
@@ -497,15 +631,19 @@ def matrices() -> Iterator[Form]:
     yield Form(form.name, f"{powers} {form.body}", form.results, form.operands, form.check, form.lanes)
     name = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
     whole = " ".join(f"cvt.s64.s8 %{n}, %{n}; cvt.rn.f64.s64 %{n}, %{n};" for n in NAMES[:4])
-    yield Form(name, f"{whole} {name} {{%d, %d1}}, {{%a}}, {{%b}}, {{%c, %e}};", ("f64", "f64"), ("b64",) * 4, lanes=128)
+    yield Form(
+        name, f"{whole} {name} {{%d, %d1}}, {{%a}}, {{%b}}, {{%c, %e}};", ("f64", "f64"), ("b64",) * 4, lanes=128
+    )
     # ldmatrix: lane i stores a word and names a row of sixteen bytes.
     for count in (1, 2, 4):
         for trans in ("", ".trans"):
             name = f"ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16"
             results = "{" + ", ".join(f"%d{i or ''}" for i in range(count)) + "}"
-            body = (".shared .align 16 .b8 rows[1024]; mov.u64 %w, rows; cvt.u32.u64 %y, %w; mov.u32 %x, %tid.x; "
-                    "mad.lo.u32 %x, %x, 16, %y; st.shared.v4.b32 [%x], {%a, %b, %c, %e}; bar.sync 0; "
-                    f"xor.b32 %x, %x, 48; {name} {results}, [%x];")
+            body = (
+                ".shared .align 16 .b8 rows[1024]; mov.u64 %w, rows; cvt.u32.u64 %y, %w; mov.u32 %x, %tid.x; "
+                "mad.lo.u32 %x, %x, 16, %y; st.shared.v4.b32 [%x], {%a, %b, %c, %e}; bar.sync 0; "
+                f"xor.b32 %x, %x, 48; {name} {results}, [%x];"
+            )
             yield Form(name, body, ("b32",) * count, ("b32",) * 4, lanes=128)
     for ta in ("s8", "u8"):
         for tb in ("s8", "u8"):
@@ -520,7 +658,7 @@ def matrix(name: str, instruction: str, a: list[str], b: list[str], c: list[str]
     registers = [f"%{n}" for n, _ in zip(NAMES, kinds, strict=False)]
 
     def braces(first: int, count: int) -> str:
-        return "{" + ", ".join(registers[first:first + count]) + "}"
+        return "{" + ", ".join(registers[first : first + count]) + "}"
 
     results = "{" + ", ".join(f"%d{i or ''}" for i in range(len(c))) + "}"
     body = f"{instruction} {results}, {braces(0, len(a))}, {braces(len(a), len(b))}, {braces(len(a) + len(b), len(c))};"
@@ -528,8 +666,16 @@ def matrix(name: str, instruction: str, a: list[str], b: list[str], c: list[str]
     return Form(name, body, (kind,) * len(c), kinds, check, lanes=128)
 
 
-@cache
+GROUPS = (integers, carries, bits, video, floats, halves, comparisons, conversions, warps, atomics, matrices)
+# By family, each name once in all.
+FAMILIES: dict[str, list[Form]] = {}
+_seen: set[str] = set()
+for _group in GROUPS:
+    _forms = {form.name: form for form in _group() if form.name not in _seen}
+    _seen |= set(_forms)
+    FAMILIES[_group.__name__] = list(_forms.values())
+
+
 def all_forms() -> tuple[Form, ...]:
     """Every form, each name once."""
-    groups = (integers, carries, bits, video, floats, halves, comparisons, conversions, warps, atomics, matrices)
-    return tuple({form.name: form for group in groups for form in group()}.values())
+    return tuple(form for forms in FAMILIES.values() for form in forms)

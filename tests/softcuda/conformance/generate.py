@@ -55,7 +55,9 @@ def module_of(forms: Sequence[Form]) -> str:
 
 def packed_operands(form: Form) -> bytes:
     arrays = operands(form.operands, form.count)
-    return b"".join(a.astype(f"<u{bits_of(k) // 8}").tobytes() for a, k in zip(arrays, form.operands, strict=True)) or bytes(8)
+    return b"".join(
+        a.astype(f"<u{bits_of(k) // 8}").tobytes() for a, k in zip(arrays, form.operands, strict=True)
+    ) or bytes(8)
 
 
 def run_form(function: cuda.Function, form: Form) -> bytes:
@@ -136,16 +138,24 @@ def main(arguments: Sequence[str]) -> int:
         results |= run_all(device, forms[first : first + TOGETHER], refused)
     kept = [form for form in forms if form.name in results]
     header = {
-        "device": device.device.name(), "driver": driver_version(), "cuda": cuda.get_driver_version(), "pycuda": list(cuda.get_version()),
-        "capability": list(device.device.compute_capability()), "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "ptx": PTX_VERSION, "target": TARGET, "refused": refused,
-        "forms": [(form.name, form.digest, len(results[form.name])) for form in kept]}
+        "device": device.device.name(),
+        "driver": driver_version(),
+        "cuda": cuda.get_driver_version(),
+        "pycuda": list(cuda.get_version()),
+        "capability": list(device.device.compute_capability()),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "ptx": PTX_VERSION,
+        "target": TARGET,
+        "refused": refused,
+        "forms": [(form.name, form.digest, len(results[form.name])) for form in kept],
+    }
     device.close()
     for name, why in refused.items():
         print(f"left out: {name}: {' '.join(why.split())[:160]}")
     ran = time.monotonic() - start
     write_golden(out, header, b"".join(results[form.name] for form in kept))
-    print(f"{len(kept)} of {len(forms)} forms on {header['device']} in {ran:.1f} s, {out}: {out.stat().st_size / 1024:.0f} KiB")
+    size = f"{out.stat().st_size / 1024:.0f} KiB"
+    print(f"{len(kept)} of {len(forms)} forms on {header['device']} in {ran:.1f} s, {out}: {size}")
     return 0
 
 

@@ -29,14 +29,34 @@ def float_corners(exponent: int, fraction: int) -> list[int]:
     """Bits of a binary format: the most telling first, because crossings of three operands take few."""
     bias, sign, one = (1 << exponent - 1) - 1, 1 << exponent + fraction, ((1 << exponent - 1) - 1) << fraction
     infinity, quiet = ((1 << exponent) - 1) << fraction, 1 << fraction - 1
-    plain = [one, infinity, infinity | quiet | 5, 1, 0, infinity - 1, infinity | 3, (1 << fraction) - 1, 1 << fraction,
-             one + 1, one - 1, one + (1 << fraction), one + (1 << fraction - 1), (bias + fraction + 1) << fraction,
-             max(1, bias - fraction - 1) << fraction, infinity | quiet, sign - 1]
+    plain = [
+        one,
+        infinity,
+        infinity | quiet | 5,
+        1,
+        0,
+        infinity - 1,
+        infinity | 3,
+        (1 << fraction) - 1,
+        1 << fraction,
+        one + 1,
+        one - 1,
+        one + (1 << fraction),
+        one + (1 << fraction - 1),
+        (bias + fraction + 1) << fraction,
+        max(1, bias - fraction - 1) << fraction,
+        infinity | quiet,
+        sign - 1,
+    ]
     # Halves to round, and the ends of the integer types where the format reaches them.
     for power in (7, 8, 15, 16, 31, 32, 63, 64):
         if power <= bias:
             plain += [(bias + power) << fraction, ((bias + power) << fraction) - 1, ((bias + power) << fraction) + 1]
-    plain += [(bias - 1) << fraction, ((bias + 1) << fraction) | 1 << fraction - 2, ((bias + 1) << fraction) | 3 << fraction - 2]
+    plain += [
+        (bias - 1) << fraction,
+        ((bias + 1) << fraction) | 1 << fraction - 2,
+        ((bias + 1) << fraction) | 3 << fraction - 2,
+    ]
     signed = []
     for value in plain:
         signed += [value, value | sign]
@@ -48,8 +68,32 @@ def float_corners(exponent: int, fraction: int) -> list[int]:
 def integer_corners(bits: int) -> list[int]:
     top, full = 1 << bits - 1, (1 << bits) - 1
     half = 1 << bits // 2
-    values = [0, full, top, 1, top - 1, 0x5A5A5A5A5A5A5A5A & full, half, full - 1, 2, top + 1, half - 1, half + 1, 3, 7, 0x7F, 0x80,
-              0xFF, 0x100 & full, 10, full // 3, top >> 1, full ^ half, full - 6, 0x123456789ABCDEF0 & full]
+    values = [
+        0,
+        full,
+        top,
+        1,
+        top - 1,
+        0x5A5A5A5A5A5A5A5A & full,
+        half,
+        full - 1,
+        2,
+        top + 1,
+        half - 1,
+        half + 1,
+        3,
+        7,
+        0x7F,
+        0x80,
+        0xFF,
+        0x100 & full,
+        10,
+        full // 3,
+        top >> 1,
+        full ^ half,
+        full - 6,
+        0x123456789ABCDEF0 & full,
+    ]
     return list(dict.fromkeys(values))
 
 
@@ -92,10 +136,21 @@ def scalar(kind: str, raw: np.ndarray) -> tuple[list[int], np.ndarray]:
     if kind == "bigangle":
         return [0, 1 << 31], _bits32(((raw >> U64(11)).astype(np.float64) / 2.0**53 * 2 - 1) * 314.0)
     if kind == "exponent":  # f32 in ex2's range, and past its ends
-        corners = [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00001, *np.float32([1, -1, 127, 128, 129, -126, -127, -149, -150, -151, 0.5,
-                   -0.5, 10, -10, 1e-30, -1e-30, 1e30, -1e30]).view(np.uint32).tolist(), 1]
+        corners = [
+            0,
+            1 << 31,
+            0x7F800000,
+            0xFF800000,
+            0x7FC00001,
+            *np.float32(
+                [1, -1, 127, 128, 129, -126, -127, -149, -150, -151, 0.5, -0.5, 10, -10, 1e-30, -1e-30, 1e30, -1e30]
+            )
+            .view(np.uint32)
+            .tolist(),
+            1,
+        ]
         return corners, _bits32(((raw >> U64(11)).astype(np.float64) / 2.0**53 * 2 - 1) * 152)
-    if kind.startswith("int2:") or kind.startswith("unit2:") or kind.startswith("int1:") or kind.startswith("unit1:"):
+    if ":" in kind:
         return [], matrix_values(kind, raw)
     bits = int(kind[1:])
     return integer_corners(bits), raw & U64((1 << bits) - 1) if bits < 64 else raw
@@ -110,7 +165,11 @@ def matrix_values(kind: str, raw: np.ndarray) -> np.ndarray:
     shape, form = kind.split(":")
 
     def one(part: np.ndarray) -> np.ndarray:
-        number = (part % U64(17)).astype(np.float64) - 8 if shape[:3] == "int" else (part % U64(1 << 16)).astype(np.float64) / 2**15 - 1
+        number = (
+            (part % U64(17)).astype(np.float64) - 8
+            if shape[:3] == "int"
+            else (part % U64(1 << 16)).astype(np.float64) / 2**15 - 1
+        )
         if form == "f16":
             return number.astype(np.float16).view(np.uint16).astype(U64)
         words = number.astype(np.float32).view(np.uint32).astype(U64)
@@ -121,7 +180,7 @@ def matrix_values(kind: str, raw: np.ndarray) -> np.ndarray:
 
 
 def operands(kinds: Sequence[str], count: int) -> list[np.ndarray]:
-    """One array of 64-bit words an operand: three quarters of the lanes a cross of corners, the rest mixed and random."""
+    """One array of 64-bit words an operand: three quarters of the lanes cross corners, the rest are mixed."""
     every, arity = [], max(1, len(kinds))
     for place, kind in enumerate(kinds):
         every.append(scalar(kind, random_bits(f"{place} {kind} {count}", count)))
@@ -134,7 +193,9 @@ def operands(kinds: Sequence[str], count: int) -> list[np.ndarray]:
             table = np.array(corners, dtype=U64)
             # Lanes behind the crossing: every other one a corner of its own.
             pick = random_bits(f"pick {place} {count}", count)
-            values = np.where(pick & U64(1) == 0, table[((pick >> U64(8)) % U64(len(corners))).astype(np.int64)], values)
+            values = np.where(
+                pick & U64(1) == 0, table[((pick >> U64(8)) % U64(len(corners))).astype(np.int64)], values
+            )
             if arity == 1:
                 used = min(len(corners), count)
                 values[:used] = table[:used]
