@@ -76,7 +76,7 @@ class Values:
             return Value(
                 name,
                 counter(record, name),
-                "count" if not name.endswith((".pct", ".ratio")) else "%" if name.endswith(".pct") else "1",
+                unit_of(name),
                 *about,
             )
         holders = [program for program, entry in record["programs"].items() if name in entry["values"]]
@@ -89,6 +89,12 @@ class Values:
         return Value(
             name, float(kept["value"]), kept["unit"], *about, kept.get("low"), kept.get("high"), kept.get("second")
         )
+
+
+def unit_of(metric: str) -> str:
+    """A counter's unit, which its name ends in: `….pct` and `….pct_of_peak_…` are percentages, `….ratio` has none."""
+    last = metric.rpartition(".")[2]
+    return "%" if last.startswith("pct") else "1" if last == "ratio" else "count"
 
 
 def counter(record: dict[str, Any], name: str) -> float:
@@ -136,7 +142,7 @@ def quantity(number: float, unit: str, digits: int = 3) -> str:
     if unit == "count":
         return grouped(round(number))
     if unit == "1":
-        return significant(number, 4)
+        return significant(number)
     if unit == "%":
         return f"{number:.1f}{BLANK}%"
     if unit == "x":

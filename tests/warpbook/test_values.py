@@ -25,6 +25,10 @@ from warpbook.values import Values, quantity, render, substitute
         (4096, "count", "4096"),
         (1048576, "count", "1\u202f048\u202f576"),
         (0, "B/s", "0\u00a0B/s"),
+        (0.4, "1", "0.400"),
+        (13.71, "1", "13.7"),
+        (1.2031e-5, "1", "1.20 × 10⁻⁵"),
+        (23777.15, "1", "23\u202f777"),
     ],
 )
 def test_digits_and_units(number, unit, shown):
@@ -40,13 +44,21 @@ def entry(**values: float) -> dict:
     }
 
 
+METRICS = {
+    "smsp__inst.sum": 12345,
+    "lts__hit.pct": 80.17,
+    "l1tex__busy.avg.pct_of_peak_sustained": 60.13,
+    "stalls.ratio": 3.56,
+}
+
+
 @pytest.fixture
 def values(small):
     data = {
         **records.empty({"name": "NVIDIA H200"}),
         "date": "2026-01-02",
         "programs": {"x/a.py": entry(v0_time=4e-3, v1_time=1e-3, twice=1), "x/b.py": entry(twice=1)},
-        "counters": {"x/a.py": [{"kernel": "k", "grid": [1], "block": [1], "metrics": {"smsp__inst.sum": 12345}}]},
+        "counters": {"x/a.py": [{"kernel": "k", "grid": [1], "block": [1], "metrics": METRICS}]},
     }
     records.write(small, "nvidia-h200", "x", data)
     return Values(small)
@@ -65,6 +77,18 @@ def test_ratios_shares_counters_and_other_articles(values):
     assert ">25.0\u00a0%</a>" in render("v1.time % v0.time", "x", "en", values)
     assert ">12\u202f345</a>" in render("#k.smsp__inst.sum", "x", "en", values)
     assert ">1.00\u00a0ms</a>" in render("x:v1.time", "y", "en", values)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("#k.lts__hit.pct", "80.2\u00a0%"),
+        ("#k.l1tex__busy.avg.pct_of_peak_sustained", "60.1\u00a0%"),
+        ("#k.stalls.ratio", "3.56"),
+    ],
+)
+def test_a_counters_unit_is_in_its_name(values, name, shown):
+    assert f">{shown}</a>" in render(name, "x", "en", values)
 
 
 @pytest.mark.parametrize(
