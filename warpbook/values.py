@@ -120,7 +120,7 @@ def significant(number: float, digits: int = 3) -> str:
         return grouped(round(number))
     text = f"{number:.{digits}g}"
     if "e" in text:
-        mantissa, exponent = text.split("e")
+        mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
         return f"{mantissa} × 10{superscript(int(exponent))}"
     missing = digits - len(text.replace("-", "").replace(".", "").lstrip("0"))
     if missing > 0:
