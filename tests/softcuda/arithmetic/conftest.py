@@ -9,6 +9,7 @@ from pathlib import Path
 
 import native
 import pytest
+from reference import Unsupported
 
 HERE = Path(__file__).parent
 
@@ -33,10 +34,6 @@ def calculator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.
     yield process
     process.stdin.close()
     process.wait()
-
-
-class Unsupported(Exception):  # noqa: N818
-    """What the loader would say about the instruction."""
 
 
 Run = Callable[..., list[list[int]]]

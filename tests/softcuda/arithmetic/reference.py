@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 
+class Unsupported(Exception):  # noqa: N818
+    """What the loader would say about an instruction that it refuses."""
+
+
 @dataclass(frozen=True)
 class Format:
     exponent: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from conftest import Unsupported
 from reference import (
     BF16,
     E4M3,
@@ -15,6 +14,7 @@ from reference import (
     F64,
     TF32,
     Format,
+    Unsupported,
     corners,
     decode,
     encode,

@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from conftest import Unsupported
-from reference import integers, pairs, signed, triples
+from reference import Unsupported, integers, pairs, signed, triples
 
 TYPES = ["u16", "s16", "u32", "s32", "u64", "s64"]
 
