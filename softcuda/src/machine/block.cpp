@@ -54,7 +54,7 @@ void Warp::fault(FaultKind kind, const Op& op, int lane, const std::string& what
 // --- barriers
 
 bool Block::complete(const Barrier& barrier) const {
-    return barrier.expected ? barrier.arrived >= barrier.expected : barrier.live_arrived >= live;
+    return barrier.expected ? barrier.arrived >= barrier.expected : barrier.live_arrived - barrier.gone >= live;
 }
 
 bool Block::arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& result) {
@@ -77,7 +77,7 @@ bool Block::arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& resu
         barrier.pending = true;
         ++pending_barriers;
         barrier.expected = expected;
-        barrier.arrived = barrier.live_arrived = barrier.votes = 0;
+        barrier.arrived = barrier.live_arrived = barrier.gone = barrier.votes = 0;
         barrier.lanes.assign(warps.size(), 0);
     } else if (barrier.expected != expected) {
         auto count = [](uint32_t n) { return n ? std::to_string(n) + " threads" : std::string("all threads"); };
@@ -152,6 +152,7 @@ void Block::lanes_exited(WarpState& warp, uint32_t lanes) {
     for (uint32_t id = 0; id < barriers.size(); ++id) {
         Barrier& barrier = barriers[id];
         if (!barrier.pending) continue;
+        barrier.gone += static_cast<uint32_t>(std::popcount(lanes & barrier.lanes[warp.index]));
         if (barrier.lanes[warp.index])
             barrier.arrived += static_cast<uint32_t>(std::popcount(lanes & ~barrier.lanes[warp.index]));
         if (complete(barrier)) release(id);

@@ -109,6 +109,7 @@ struct Barrier {
     uint32_t expected = 0;      // threads; 0: all that live
     uint32_t arrived = 0;       // threads, absent lanes of the warps that came included when `expected`
     uint32_t live_arrived = 0;  // threads that really came
+    uint32_t gone = 0;          // of those, who only arrived (bar.arrive) and have exited since
     uint32_t votes = 0;         // whose predicate held
     bool pending = false;
     std::vector<uint32_t> lanes;  // of each warp, those that came

@@ -372,8 +372,8 @@ LaunchResult Machine::launch(const Program& program, const Function& kernel, con
     // Blocks run at once only where that cannot change a result.
     uint64_t workers =
         machine.workers > 0 ? static_cast<uint64_t>(machine.workers) : std::thread::hardware_concurrency();
-    if (kernel.ordered || config.cooperative) workers = 1;
     workers = from_environment("SOFTCUDA_THREADS", workers);
+    if (kernel.ordered) workers = 1;
     workers = std::clamp<uint64_t>(workers, 1, std::min<uint64_t>(launch.cluster_count, 256));
     if (config.cooperative) workers = 1;  // one worker holds every block
 
