@@ -26,6 +26,8 @@ CODE_OR_MATH = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<![\\$])\$(?![\s$])[^$]*
 NAME = re.compile(r"(?:(?P<article>[a-z0-9_-]+):)?(?P<name>#?[A-Za-z0-9_.]+)\Z")
 THIN = "\u202f"  # between groups of digits
 BLANK = "\u00a0"  # before a unit
+GROUP = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")  # 262 144, written by hand
+UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B|[mµn]?s|%)(?![A-Za-z0-9]))")
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
@@ -207,11 +209,16 @@ def element(shown: str, number: float, about: str, href: str) -> str:
 
 
 def substitute(text: str, replace: Callable[[str], str]) -> str:
-    """`text` (one line of prose) with each expression replaced, those within inline code or math left alone."""
+    """`text` (one line of prose) with each expression replaced, those within inline code or math left alone.
+
+    A number written by hand gets the blanks of the others, so that no line breaks within it or before its unit.
+    """
     hidden = [match.span() for match in CODE_OR_MATH.finditer(text)]
 
-    def one(match: re.Match[str]) -> str:
-        inside = any(start <= match.start() < end for start, end in hidden)
-        return match[0] if inside else replace(match[1])
+    def inside(match: re.Match[str]) -> bool:
+        return any(start <= match.start() < end for start, end in hidden)
 
-    return EXPRESSION.sub(one, text)
+    # One character for another, so that the spans still hold.
+    text = GROUP.sub(lambda match: match[0] if inside(match) else THIN, text)
+    text = UNIT.sub(lambda match: match[0] if inside(match) else BLANK, text)
+    return EXPRESSION.sub(lambda match: match[0] if inside(match) else replace(match[1]), text)

@@ -126,3 +126,8 @@ def test_an_unknown_name_is_told_with_page_and_line(small, write, values):
 def test_a_line_break_between_han_characters_is_no_blank(small, write, values):
     page = Page(small, write("docs/zh/x.md", "# 标题\n正文第一行，\n第二行\nLatin\n汉字。\nv2 快。\n1. 一\n"))
     assert markdown_of(page, "zh", values).markdown == "# 标题\n正文第一行，第二行\nLatin\n汉字。v2 快。\n1. 一\n"
+
+
+def test_a_number_written_by_hand_does_not_break():
+    said = substitute("262 144 blocks, 1.2 µs, 5 %; `262 144` and $1 000$ stay", str)
+    assert said == "262\u202f144 blocks, 1.2\u00a0µs, 5\u00a0%; `262 144` and $1 000$ stay"
