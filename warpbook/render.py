@@ -40,7 +40,7 @@ WORDS = {
     "zh": {
         "output": "输出",
         "softcuda": "无 GPU（softcuda）",
-        "device": "打印自",
+        "device": "输出设备",
         "claim": "结论",
         "predicted": "预测",
         "measured": "实测",
