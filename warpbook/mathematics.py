@@ -13,7 +13,10 @@ from pathlib import Path
 
 from warpbook.book import Book, BookError, write_json
 
-FORMULA = re.compile(r'<(span|div) class="arithmatex">(\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.DOTALL)
+FORMULA = re.compile(
+    r'<(span|div) class="arithmatex">(\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>(?P<mark>[,.;:!?)\]，。、；：！？）」”]*)',
+    re.DOTALL,
+)
 SCRIPT = """
 const katex = require('katex');
 const jobs = JSON.parse(require('fs').readFileSync(0, 'utf8'));
@@ -90,6 +93,10 @@ def place(content: str, set_: dict[tuple[str, bool], str]) -> str:
         # A wide formula scrolls by itself, by keyboard too.
         rest = ' tabindex="0"' if display else ""
         made = set_[html.unescape(match[3]).strip(), display]
-        return f'<{match[1]} class="wb-math"{rest} data-search-exclude>{made}</{match[1]}>'
+        formula = f'<{match[1]} class="wb-math"{rest} data-search-exclude>{made}</{match[1]}>'
+        if display or not match["mark"] or len(match[3]) > 24:  # a long one must be free to break
+            return formula + match["mark"]
+        # A formula is one box, after which a line may break; the punctuation that follows it must not begin a line.
+        return f'<span class="wb-together">{formula}{match["mark"]}</span>'
 
     return FORMULA.sub(one, content)

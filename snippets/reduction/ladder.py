@@ -293,9 +293,9 @@ def claims() -> None:
     )
     faster("v3", "v4", 1.6, 2.0, "loads in flight a thread: one against two", "每线程在途加载：一个对两个")
     faster("v4", "v5", 1.25, 1.14, "life of a block: 880 ns against 775 ns", "线程块寿命：880 ns 对 775 ns")
-    faster("v5", "v6", 1.5, 1.5, "Little's law: 2.8 TB/s against all of 4.2", "利特尔定律：2.8 TB/s 对全部 4.2")
+    faster("v5", "v6", 1.5, 1.5, "Little's law: 2.8 TB/s against all of 4.2", "利特尔定律：2.8 TB/s，对占满的 4.2 TB/s")
     faster("v6", "v7", 1.03, 1.05, "DRAM is near its limit already", "DRAM 已接近极限")
-    faster("v7", "v8", 0.98, 1.01, "launches: two against one, 3 µs of 257", "启动次数：两次对一次，257 µs 中的 3 µs")
+    faster("v7", "v8", 0.98, 1.01, "launches: two against one, 3 µs of 257", "启动次数：两次对一次，257 µs 里省 3 µs")
     faster("v0", "v2", 1.15, 2.1, "published by Tony-Tan, 2018", "Tony-Tan 2018 年公布")
     faster("v0", "v8", 4.5, 10.4, "published by Tony-Tan, 2018", "Tony-Tan 2018 年公布")
     wb.claim(
@@ -324,7 +324,7 @@ def claims() -> None:
     wb.claim(
         "torch_widens_int32",
         en="torch.sum of int32 takes at least 4 times as long when it is not told dtype=torch.int32",
-        zh="对 int32 做 torch.sum 时不写明 dtype=torch.int32，所需时间至少是写明时的 4 倍",
+        zh="torch.sum(int32) 不写 dtype=torch.int32 时，用时至少是写明时的 4 倍",
         ratio=("torch_int64.time", "torch_int.time"),
         at_least=4.0,
         predicted=1.0,
