@@ -249,7 +249,8 @@ inline void resolve_any(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes
     }
 }
 
-void register_async(OperationTable& table);  // lanes_async.cpp, a part of the memory family
+void register_async(OperationTable& table);     // lanes_async.cpp and
+void register_fragment(OperationTable& table);  // lanes_fragment.cpp, parts of the memory family
 
 // --- decoding
 

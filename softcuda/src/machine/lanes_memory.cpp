@@ -480,6 +480,7 @@ void decode_createpolicy(Decoder& decoder) {
 
 void register_memory(OperationTable& table) {
     register_async(table);
+    register_fragment(table);
     table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("st", [](Decoder& decoder) { decode_access(decoder, false); });
