@@ -88,10 +88,17 @@ u32 find_leading(T x, bool shift_amount) {  // bfind
     u32 zeros = u32(std::countl_zero(v));
     return shift_amount ? zeros : u32(bits<T> - 1) - zeros;
 }
+// Position and length of a field: their low byte for 32 bits, as PTX says, yet for 64 bits, which the hardware has no
+// instruction for, all their bits (measured on an H200).  Beyond 128 nothing changes.
+template <class T>
+u32 field_operand(u32 x) {
+    if constexpr (sizeof(T) == 4) return x & 0xff;
+    return x < 128 ? x : 128;
+}
 template <class T>
 T extract(T a, u32 position, u32 length) {  // bfe
     using U = std::make_unsigned_t<T>;
-    u32 pos = position & 0xff, len = length & 0xff, msb = bits<T> - 1;
+    u32 pos = field_operand<T>(position), len = field_operand<T>(length), msb = bits<T> - 1;
     u32 last = pos + len - 1 < msb ? pos + len - 1 : msb;
     bool sign = std::is_signed_v<T> && len != 0 && ((U(a) >> last) & 1);
     U value = pos > msb ? U(0) : U(a) >> (pos & msb);
@@ -106,7 +113,7 @@ T extract(T a, u32 position, u32 length) {  // bfe
 }
 template <class T>
 T insert(T a, T b, u32 position, u32 length) {  // bfi
-    u32 pos = position & 0xff, len = length & 0xff;
+    u32 pos = field_operand<T>(position), len = field_operand<T>(length);
     if (pos >= u32(bits<T>) || len == 0) return b;
     T mask = len >= u32(bits<T>) ? T(-1) : T((T(1) << len) - 1);
     mask = T(mask << pos);
@@ -131,6 +138,8 @@ T extend_from(T a, u32 count, bool clamp) {  // szext: keep `count` low bits, ex
     return T(value);
 }
 inline u32 find_nth_set(u32 mask, u32 base, s32 offset) {  // fns
+    if (offset == std::numeric_limits<s32>::min())
+        return 0;  // measured: its negation overflows in the hardware's sequence
     if (base > 31) return ~0u;
     if (offset == 0) return (mask >> base) & 1 ? base : ~0u;
     int step = offset > 0 ? 1 : -1, left = 0;
@@ -876,8 +885,7 @@ void run_video(Warp& warp, const Op& op, uint32_t lanes) {
     const u32 field = width == 32 ? ~0u : (1u << width) - 1;
     each_active(lanes, [&](int i) {
         u64 pair = u64(b[i]) << 32 | a[i];
-        u32 result = spec.accumulate ? 0 : c[i];
-        u32 sum = c[i];
+        u32 result = c[i], sum = c[i];
         for (int k = 0; k < spec.parts; ++k) {
             if (!((spec.mask >> k) & 1)) continue;
             auto part = [&](u8 select, bool is_signed) -> s64 {
@@ -901,17 +909,14 @@ void run_video(Warp& warp, const Op& op, uint32_t lanes) {
                 s64 low = spec.d_signed ? -(s64(field) + 1) / 2 : 0, up = spec.d_signed ? s64(field) / 2 : s64(field);
                 value = value < low ? low : value > up ? up : value;
             }
-            u32 bits_of = u32(value) & field;
-            if (spec.accumulate)
-                sum += spec.d_signed && (bits_of >> (width - 1)) ? bits_of | ~field : bits_of;
-            else
-                result = (result & ~(field << (width * k))) | bits_of << (width * k);
+            // .add sums what does not fit a part, too.
+            sum += u32(value);
+            result = (result & ~(field << (width * k))) | (u32(value) & field) << (width * k);
         }
         d[i] = spec.accumulate ? sum : result;
     });
 }
-// ".h10", ".b3210" behind an operand come as modifiers of the instruction only in the mask's case; operand selectors are
-// part of the operand's text, which the parser does not accept: then nothing arrives here.
+// Masks and selectors of several parts (.b20, .h10) are refused by the parser.
 void decode_video(Decoder& decoder, Video kind, int parts, bool compares) {
     VideoSpec spec{};
     spec.kind = kind, spec.parts = parts;
@@ -925,6 +930,14 @@ void decode_video(Decoder& decoder, Video kind, int parts, bool compares) {
     if (compares && spec.compare < 0) refuse(decoder, "says no comparison");
     spec.mask = u8((1 << parts) - 1);
     for (int k = 0; k < 4; ++k) spec.a_select[k] = u8(k), spec.b_select[k] = u8(parts + k);
+    // d.b2 and d.h1 name the one part to write; of a and b every part is taken in its place.
+    if (const std::string_view part = decoder.operand(0).name; !part.empty()) {
+        if (part[0] != (parts == 4 ? 'b' : 'h')) refuse(decoder, "the mask names another width");
+        spec.mask = u8(1 << (part[1] - '0'));
+    }
+    for (size_t i = 1; i < decoder.count(); ++i)
+        if (decoder.operand(i).kind == ptx::OperandKind::reg && !decoder.operand(i).name.empty())
+            refuse(decoder, "selected parts of a source");
     auto data = std::make_shared<VideoSpec>(spec);
     const void* extra = data.get();
     decoder.keep(data);

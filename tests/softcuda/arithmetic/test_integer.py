@@ -188,9 +188,9 @@ def test_funnel_shifts(run, mode: str) -> None:
 
 
 def field(kind: str, a: int, position: int, length: int) -> int:
-    """bfe, bit by bit as PTX writes it."""
+    """bfe, bit by bit as PTX writes it; of 64 bits, an H200 takes more than the low byte of position and length."""
     n = bits_of(kind)
-    pos, count = position & 0xFF, length & 0xFF
+    pos, count = (position & 0xFF, length & 0xFF) if n == 32 else (position, length)
     sign = 0 if kind[0] == "u" or count == 0 else a >> min(pos + count - 1, n - 1) & 1
     return sum((a >> pos + i & 1 if i < count and pos + i < n else sign) << i for i in range(n))
 
