@@ -88,6 +88,20 @@ Exact read_exact(const Kind& kind, uint64_t bits, bool ftz) {
     if (ftz && kind.format == &formats::f32 && is_subnormal(*kind.format, bits)) value.significand = 0;
     return value;
 }
+// NaN from f64 and to f64 keeps its sign and what fits of its payload, and becomes quiet; with .ftz an f32's is canonical.
+uint64_t convert_nan(const Conversion& how, uint64_t bits) {
+    const Format &to = *how.to->format, &from = *how.from->format;
+    if (how.ftz && &from == &formats::f32) return 0x7fffffffe0000000u;
+    const uint64_t payload = bits & ((uint64_t(1) << from.fraction_bits) - 1);
+    const int shift = to.fraction_bits - from.fraction_bits;
+    const uint64_t negative = (bits >> from.sign_bit()) & 1, quiet = uint64_t(1) << (to.fraction_bits - 1);
+    return negative << to.sign_bit() | to.infinity() | quiet | (shift >= 0 ? payload << shift : payload >> -shift);
+}
+// NaN to tf32, as measured: .rna cuts it like a number, with .satfinite one step lower; the other roundings know one NaN.
+uint32_t tf32_nan(const Conversion& how, uint32_t bits) {
+    if (how.rounding != Rounding::rna) return 0x7fffe000u;
+    return (bits & 0xffffe000u) - (how.finite ? 0x2000u : 0u);
+}
 uint64_t convert_element(const Conversion& how, uint64_t bits) {
     const Kind &to = *how.to, &from = *how.from;
     Exact value = read_exact(from, bits, how.ftz);
@@ -99,14 +113,16 @@ uint64_t convert_element(const Conversion& how, uint64_t bits) {
         if (!from.is_float && !how.saturate) result = extend(bits, from.bits, from.is_signed);
         return extend(result, to.bits, to.is_signed);
     }
-    if (how.integral) value = to_integral(value, how.rounding);
     bool nan = value.kind == Exact::Kind::nan;
+    if (nan && to.format == &formats::tf32) return tf32_nan(how, uint32_t(bits));
+    if (nan && !how.saturate && (is(to, "f64") || is(from, "f64"))) return convert_nan(how, bits);
+    if (how.integral) value = to_integral(value, how.rounding);
     if ((how.saturate && (nan || value.negative)) || (how.relu && !nan && value.negative)) value = Exact{};
     uint64_t result = pack(*to.format, value, how.rounding, how.finite);
     if (how.saturate && result > uint64_t(to.format->bias()) << to.format->fraction_bits)
         result = uint64_t(to.format->bias()) << to.format->fraction_bits;  // 1.0
     if (how.ftz && to.format == &formats::f32 && is_subnormal(*to.format, result)) result &= uint64_t(1) << 31;
-    if (to.format == &formats::tf32) result = nan ? 0x7fffffffu : result << 13;
+    if (to.format == &formats::tf32) result <<= 13;
     return result;
 }
 void run_exact(Warp& warp, const Op& op, uint32_t lanes) {
@@ -239,7 +255,7 @@ Exec fast_exec(const Conversion& how) {
     if (how.relu || how.finite || how.rounding == Rounding::rna) return nullptr;
     const bool nearest_even = how.rounding == Rounding::rn;
     if (is(from, "f32") && is(to, "f32")) {
-        if (!how.integral) return run_f32;
+        if (!how.integral) return how.ftz || how.saturate ? run_f32 : unary<uint32_t>([](uint32_t a) { return a; });
         switch (how.rounding) {
             case Rounding::rz: return run_integral<Rounding::rz>;
             case Rounding::rm: return run_integral<Rounding::rm>;
@@ -265,7 +281,7 @@ Exec fast_exec(const Conversion& how) {
         if (is(from, "u32")) return unary<float, uint32_t>([](uint32_t a) { return float(a); });
         if (is(from, "s64")) return unary<float, int64_t>([](int64_t a) { return float(a); });
         if (is(from, "u64")) return unary<float, uint64_t>([](uint64_t a) { return float(a); });
-        if (is(from, "f64")) return unary<float, double>([](double a) { return canonical(float(a)); });
+        if (is(from, "f64")) return unary<float, double>([](double a) { return float(a); });  // NaN: see convert_nan
         if (is(from, "f16")) return widen_exec(false);
         if (is(from, "bf16")) return widen_exec(true);
     }
@@ -275,6 +291,7 @@ Exec fast_exec(const Conversion& how) {
         if (is(from, "s64")) return unary<double, int64_t>([](int64_t a) { return double(a); });
         if (is(from, "u64")) return unary<double, uint64_t>([](uint64_t a) { return double(a); });
         if (is(from, "f32")) return unary<double, float>([](float a) { return double(a); });
+        if (is(from, "f64") && !how.integral) return unary<uint64_t>([](uint64_t a) { return a; });
     }
     if (is(from, "f32")) {
         if (is(to, "f16")) return run_narrow_half<F16>;
@@ -358,6 +375,7 @@ void decode_cvt(Decoder& decoder) {
     if (how.ftz && !is(to, "f32") && !is(from, "f32")) refuse(decoder, ".ftz is for .f32");
     if ((how.relu || how.finite) && !to.is_float) refuse(decoder, "no .relu and .satfinite for integers");
     if (how.finite && to.format == &formats::f64) refuse(decoder, "no .satfinite for .f64");
+    if (is(to, "f16")) how.ftz = false;  // allowed, and ignored: seen where .rm and .rp round away from zero
 
     const bool pair = to.parts == 2, two_sources = pair && from.parts == 1;
     if (from.parts == 2 && !pair) refuse(decoder, "two elements into one");
