@@ -76,6 +76,9 @@ double as_double(uint64_t x) { return std::bit_cast<double>(x); }
 
 // f32 atomics in global memory flush subnormals on the hardware's fast path for red.global only; PTX says atom.add.f32 on
 // global memory flushes subnormal inputs and results to sign-preserving zero, on shared memory it does not.
+// NaN is canonical in both.  Doubles in global memory are added in the L2 cache, where a NaN passes as it is, the addend's
+// before the cell's; in shared memory it is an addition like any other, in a loop.
+double add_in_cache(double old, double b) { return b != b ? b : old != old ? old : old + b; }
 float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 
 template <class T>
@@ -122,13 +125,18 @@ Exec choose_operation(std::string_view name, Type type, bool shared) {
         case Type::f32:
             if (shared)
                 return atomic<uint32_t>(
-                    [](uint32_t a, uint32_t b, uint32_t) { return as_bits(as_float(a) + as_float(b)); });
+                    [](uint32_t a, uint32_t b, uint32_t) { return as_bits(canonical(as_float(a) + as_float(b))); });
             return atomic<uint32_t>([](uint32_t a, uint32_t b, uint32_t) {
-                return as_bits(flushed(flushed(as_float(a)) + flushed(as_float(b))));
+                return as_bits(canonical(flushed(flushed(as_float(a)) + flushed(as_float(b)))));
             });
         case Type::f64:
-            return atomic<uint64_t>(
-                [](uint64_t a, uint64_t b, uint64_t) { return std::bit_cast<uint64_t>(as_double(a) + as_double(b)); });
+            if (shared)
+                return atomic<uint64_t>([](uint64_t a, uint64_t b, uint64_t) {
+                    return std::bit_cast<uint64_t>(AddF::f64(as_double(b), as_double(a), 0));
+                });
+            return atomic<uint64_t>([](uint64_t a, uint64_t b, uint64_t) {
+                return std::bit_cast<uint64_t>(add_in_cache(as_double(a), as_double(b)));
+            });
         case Type::f16: return atomic<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_f16(a, b); });
         case Type::bf16: return atomic<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_bf16(a, b); });
         case Type::f16x2:
@@ -149,7 +157,7 @@ Exec choose_vector(std::string_view name, Type type) {
     switch (type) {
         case Type::f32:
             return vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) {
-                return as_bits(flushed(flushed(as_float(a)) + flushed(as_float(b))));
+                return as_bits(canonical(flushed(flushed(as_float(a)) + flushed(as_float(b)))));
             });
         case Type::f16: return vector<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_f16(a, b); });
         case Type::bf16: return vector<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return add_bf16(a, b); });
