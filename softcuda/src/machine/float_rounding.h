@@ -28,6 +28,10 @@ inline double flush(double x) {
     uint64_t b = bits_of(x);
     return double_of((b & 0x7ff0000000000000ull) ? b : b & 0x8000000000000000ull);
 }
+// A NaN made quiet, its sign and payload kept.
+inline double quiet(double x) { return x != x ? double_of(bits_of(x) | 0x0008000000000000ull) : x; }
+// If `nan` is one, then that, quiet: which of several NaNs becomes the result is the hardware's choice, as measured.
+inline double prefer(double nan, double result) { return nan != nan ? quiet(nan) : result; }
 // .sat: to [0, 1]; NaN and -0 give +0.
 template <class T>
 T saturate(T x) {
@@ -80,14 +84,14 @@ struct AddF {
         if constexpr (R == Rounding::rn) return a + b;
         return narrow<R>(sum<R>(a, b));
     }
-    static double f64(double a, double b, double) { return a + b; }
+    static double f64(double a, double b, double) { return prefer(b, a + b); }
 };
 struct SubF {
     template <Rounding R>
     static float f32(float a, float b, float) {
         return AddF::f32<R>(a, -b, 0);
     }
-    static double f64(double a, double b, double) { return a - b; }
+    static double f64(double a, double b, double) { return prefer(b, a - b); }
 };
 struct MulF {
     template <Rounding R>
@@ -95,7 +99,7 @@ struct MulF {
         if constexpr (R == Rounding::rn) return a * b;
         return narrow<R>(double(a) * double(b));
     }
-    static double f64(double a, double b, double) { return a * b; }
+    static double f64(double a, double b, double) { return prefer(b, a * b); }
 };
 struct FmaF {
     template <Rounding R>
@@ -103,7 +107,7 @@ struct FmaF {
         if constexpr (R == Rounding::rn) return fused(a, b, c);
         return narrow<R>(sum<R>(double(a) * double(b), c));
     }
-    static double f64(double a, double b, double c) { return std::fma(a, b, c); }
+    static double f64(double a, double b, double c) { return prefer(b, prefer(c, prefer(a, std::fma(a, b, c)))); }
 };
 // A quotient or root of floats is either a float or further from every float than double's rounding error.
 struct DivF {

@@ -37,6 +37,7 @@ inline float from_f16(uint16_t h) {
 
 struct F16 {
     static constexpr uint16_t infinity = 0x7c00, one = 0x3c00;
+    static constexpr float least_normal = 0x1p-14f;
     static void widen(const uint16_t* h, float* f, int n) {
 #ifdef __F16C__
         for (int i = 0; i < n; i += 8)
@@ -60,6 +61,7 @@ struct F16 {
 };
 struct BF16 {
     static constexpr uint16_t infinity = 0x7f80, one = 0x3f80;
+    static constexpr float least_normal = 0x1p-126f;
     static void widen(const uint16_t* h, float* f, int n) {
         for (int i = 0; i < n; ++i) f[i] = from_bf16(h[i]);
     }

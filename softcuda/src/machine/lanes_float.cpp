@@ -1,6 +1,6 @@
 // Single and double precision: arithmetic in all rounding modes, min and max, approximations.
 //
-// NaN results of f32 are NVIDIA's 0x7fffffff; f64 keeps payloads, as x86 does.
+// NaN results of f32 are NVIDIA's 0x7fffffff; f64 keeps the payload of one operand, in the order an H200 prefers them.
 #include <cfenv>
 #include <string>
 
@@ -24,10 +24,41 @@ float apply(float a, float b, float c, bool ftz, bool sat) {
     d = ftz ? flush(d) : d;
     return sat ? saturate(d) : d;
 }
+// .ftz looks at the result before it is rounded: what rounds up to the least normal number is flushed all the same
+// (measured on products and quotients).
+template <class Operation>
+constexpr bool can_round_up_to_normal = false;
+template <>
+constexpr bool can_round_up_to_normal<MulF> = true;
+template <>
+constexpr bool can_round_up_to_normal<FmaF> = true;
+template <>
+constexpr bool can_round_up_to_normal<DivF> = true;
+template <>
+constexpr bool can_round_up_to_normal<RcpF> = true;
+bool is_least_normal(float d) { return std::fabs(d) == FLT_MIN; }
+template <class Operation>
+float flush_rounded_up(float d, float a, float b, float c) {
+    const float cut = Operation::template f32<Rounding::rz>(flush(a), flush(b), flush(c));
+    return is_least_normal(d) && std::fabs(cut) < FLT_MIN ? float_of(bits_of(d) & 0x80000000u) : d;
+}
 template <class Operation, Rounding R, Mode mode>
 void run_f32(Warp& warp, const Op& op, uint32_t lanes) {
     const float *a = warp.row<float>(op.a), *b = warp.row<float>(op.b), *c = warp.row<float>(op.c);
     const bool ftz = op.small[0] & flag_ftz, sat = op.small[0] & flag_sat;
+    if constexpr (mode != Mode::plain && R != Rounding::rz && can_round_up_to_normal<Operation>) {
+        if (ftz) {
+            alignas(64) float out[warp_size];
+            uint32_t suspects = 0;
+            for (int i = 0; i < warp_size; ++i) {
+                out[i] = apply<Operation, R, mode>(a[i], b[i], c[i], true, sat);
+                suspects |= uint32_t(is_least_normal(out[i]));
+            }
+            if (suspects)
+                for (int i = 0; i < warp_size; ++i) out[i] = flush_rounded_up<Operation>(out[i], a[i], b[i], c[i]);
+            return each_lane(warp.row<float>(op.dst), lanes, [&](int i) { return out[i]; });
+        }
+    }
     each_lane(warp.row<float>(op.dst), lanes,
               [=](int i) { return apply<Operation, R, mode>(a[i], b[i], c[i], ftz, sat); });
 }
@@ -195,7 +226,7 @@ void decode_gross_f64(Decoder& decoder, bool root) {
     Exec exec =
         !root ? unary<double>([](double a) { return upper_word(flush(plain_nan(1.0 / flush(upper_word(a))))); })
         : ftz ? unary<double>([](double a) { return upper_word(plain_nan(1.0 / std::sqrt(flush(upper_word(a))))); })
-              : unary<double>([](double a) { return plain_nan(1.0 / std::sqrt(a)); });
+              : unary<double>([](double a) { return 1.0 / std::sqrt(a); });
     emit_plain(decoder, exec, Type::f64, {Type::f64});
 }
 
@@ -260,8 +291,11 @@ void decode_extreme(Decoder& decoder) {
     Type type = decoder.take_type();
     if (type == Type::f64) {
         if (flags) refuse(decoder, "no such modifier for .f64");
-        emit_plain(decoder, binary<double>([](double a, double b) { return pick_extreme<double, maximum>(a, b); }),
-                   type, {type, type});
+        Exec exec = binary<double>([](double a, double b) {
+            const double d = pick_extreme<double, maximum>(a, b);
+            return d != d ? quiet(b) : d;  // of two NaNs the second
+        });
+        emit_plain(decoder, exec, type, {type, type});
         return;
     }
     if (type != Type::f32) refuse(decoder, "not a floating-point type");
@@ -280,19 +314,20 @@ void decode_extreme(Decoder& decoder) {
 }
 
 // --- signs and classes
+// NaN goes through an addition: it becomes the canonical one; in f64, quiet with its sign unchanged.
 template <bool negate>
 void decode_sign(Decoder& decoder) {
     bool ftz = decoder.take("ftz");
     Type type = decoder.take_type();
     Exec exec;
     if (type == Type::f32)
-        exec = negate ? (ftz ? unary<float>([](float a) { return -flush(a); })
-                             : unary<uint32_t>([](uint32_t a) { return a ^ 0x80000000u; }))
-                      : (ftz ? unary<float>([](float a) { return std::fabs(flush(a)); })
-                             : unary<uint32_t>([](uint32_t a) { return a & 0x7fffffffu; }));
+        exec = negate ? (ftz ? unary<float>([](float a) { return canonical(-flush(a)); })
+                             : unary<float>([](float a) { return canonical(-a); }))
+                      : (ftz ? unary<float>([](float a) { return canonical(std::fabs(flush(a))); })
+                             : unary<float>([](float a) { return canonical(std::fabs(a)); }));
     else if (type == Type::f64 && !ftz)
-        exec = negate ? unary<uint64_t>([](uint64_t a) { return a ^ 0x8000000000000000ull; })
-                      : unary<uint64_t>([](uint64_t a) { return a & 0x7fffffffffffffffull; });
+        exec = negate ? unary<double>([](double a) { return prefer(a, -a); })
+                      : unary<double>([](double a) { return prefer(a, std::fabs(a)); });
     else
         refuse(decoder);
     emit_plain(decoder, exec, type, {type});
@@ -319,7 +354,7 @@ void run_testp(Warp& warp, const Op& op, uint32_t lanes) {
             case 1: return m == infinity;
             case 2: return m <= infinity;
             case 3: return m > infinity;
-            case 4: return m >= least && m < infinity;
+            case 4: return (m >= least && m < infinity) || m == 0;  // zeros count as normal, says PTX
             default: return m < least && m != 0;
         }
     });

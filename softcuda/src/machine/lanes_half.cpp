@@ -57,8 +57,8 @@ void run_half(Warp& warp, const Op& op, uint32_t lanes) {
     F::widen(in[0], a, n), F::widen(in[1], b, n), F::widen(in[2], c, n);
     for (int i = 0; i < n; ++i) a[i] = Operation{}(a[i], b[i], c[i]);
     F::round(a, out, n);
-    if (flags & flag_ftz)
-        for (uint16_t& h : out) h = flush_half<F>(h);
+    if (flags & flag_ftz)  // by the size before rounding, as for f32
+        for (int i = 0; i < n; ++i) out[i] = std::fabs(a[i]) < F::least_normal ? uint16_t(out[i] & 0x8000) : out[i];
     if (flags & flag_sat)  // NaN and negatives: +0
         for (uint16_t& h : out) h = (h & 0x8000) || h > F::infinity ? uint16_t(0) : h > F::one ? F::one : h;
     if (flags & flag_relu)
@@ -91,19 +91,25 @@ void run_extreme(Warp& warp, const Op& op, uint32_t lanes) {
     }
     store<n>(warp, op.dst, lanes, out);
 }
-template <int n>
-void run_sign(Warp& warp, const Op& op, uint32_t lanes) {  // imm: bits kept, bits flipped
+template <class F, int n>
+void run_sign(Warp& warp, const Op& op,
+              uint32_t lanes) {  // imm: bits kept, bits flipped; NaN becomes the canonical one
     const uint16_t* a = warp.row<uint16_t>(op.a);
     const uint16_t keep = uint16_t(op.imm), flip = uint16_t(op.imm >> 16);
     const bool ftz = op.small[0] & flag_ftz;
     uint16_t out[n];
-    for (int i = 0; i < n; ++i) out[i] = uint16_t(((ftz ? flush_half<F16>(a[i]) : a[i]) & keep) ^ flip);
+    for (int i = 0; i < n; ++i) {
+        const bool nan = (a[i] & 0x7fff) > F::infinity;
+        out[i] = nan ? uint16_t(0x7fff) : uint16_t(((ftz ? flush_half<F>(a[i]) : a[i]) & keep) ^ flip);
+    }
     store<n>(warp, op.dst, lanes, out);
 }
 template <class F>
 void run_widen(Warp& warp, const Op& op, uint32_t lanes) {
     float out[warp_size];
     F::widen(warp.row<uint16_t>(op.a), out, warp_size);
+    if constexpr (std::is_same_v<F, F16>)  // bf16 is the upper half of a float, NaN or not
+        for (float& x : out) x = canonical(x);
     each_lane(warp.row<float>(op.dst), lanes, [&](int i) { return out[i]; });
 }
 
@@ -169,7 +175,11 @@ void decode_sign(Decoder& decoder, uint16_t keep, uint16_t flip) {
     bool ftz = decoder.take("ftz");
     Type type = take_half(decoder);
     if (is_bf16(type) && ftz) refuse(decoder, "no .ftz for bf16");
-    Op& op = emit_half(decoder, is_packed(type) ? run_sign<2 * warp_size> : run_sign<warp_size>, type, 1);
+    Exec exec = type == Type::f16     ? run_sign<F16, warp_size>
+                : type == Type::f16x2 ? run_sign<F16, 2 * warp_size>
+                : type == Type::bf16  ? run_sign<BF16, warp_size>
+                                      : run_sign<BF16, 2 * warp_size>;
+    Op& op = emit_half(decoder, exec, type, 1);
     op.imm = keep | uint64_t(flip) << 16;
     op.small[0] = ftz ? flag_ftz : 0;
 }

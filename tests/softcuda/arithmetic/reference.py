@@ -107,6 +107,12 @@ def flush(fmt: Format, bits: int) -> int:
     return bits if bits >> fmt.fraction & (1 << fmt.exponent) - 1 else bits & 1 << fmt.bits - 1
 
 
+def flush_before_rounding(fmt: Format, bits: int, exact: Value) -> int:
+    """Of a result and its value before rounding: an H200's .ftz flushes what only rounding made a normal number."""
+    tiny = (isinstance(exact, Fraction) or math.isfinite(exact)) and abs(exact) < Fraction(2) ** (1 - fmt.bias)
+    return bits & 1 << fmt.bits - 1 if tiny else bits
+
+
 def negative(x: Value) -> bool:
     return math.copysign(1, x) < 0 if isinstance(x, float) else x < 0
 
