@@ -61,6 +61,7 @@ def agree(form: Form, kind: str, got: np.ndarray, want: np.ndarray) -> np.ndarra
     with np.errstate(all="ignore"):
         size = {"abs": 1.0, "rel": np.abs(y), "mixed": np.maximum(1.0, np.abs(y)), "ulp": unit(kind, y)}[rule]
         near = np.abs(x - y) <= number(text) * size + unit(kind, y)
+    near &= np.isfinite(x) & np.isfinite(y)  # a bound relative to infinity would admit anything
     near &= (x != 0) | (y != 0) | (np.signbit(x) == np.signbit(y))
     if kind.endswith("x2"):
         same = (got.view(np.uint16) == want.view(np.uint16)).reshape(-1, 2)
