@@ -56,11 +56,7 @@ def describe(error: BaseException, jobs: dict[str, Job]) -> dict[str, Any]:
     told = traceback.TracebackException.from_exception(error)
     seen: traceback.TracebackException | None = told
     while seen is not None:
-        for frame in seen.stack:
-            if frame.filename in jobs:
-                file, number = place(jobs[frame.filename], frame.lineno)
-                frame.filename, frame.lineno = file, number
-        seen.stack[:] = [f for f in seen.stack if f.filename != __file__]
+        seen.stack[:] = [moved(frame, jobs) for frame in seen.stack if frame.filename != __file__]
         if isinstance(error, SyntaxError) and seen is told and told.filename in jobs:
             told.filename, line = place(jobs[told.filename], error.lineno)
             told.lineno = str(line)
@@ -73,6 +69,14 @@ def describe(error: BaseException, jobs: dict[str, Job]) -> dict[str, Any]:
     if isinstance(error, SyntaxError):
         head = f"{type(error).__name__}: {error.msg}"
     return {"at": at, "what": head, "traceback": "".join(told.format())}
+
+
+def moved(frame: traceback.FrameSummary, jobs: dict[str, Job]) -> traceback.FrameSummary:
+    """A block's frame where it was written; made anew, since the columns and last line it knows are the block's."""
+    if frame.filename not in jobs:
+        return frame
+    file, number = place(jobs[frame.filename], frame.lineno)
+    return traceback.FrameSummary(file, number, frame.name, lookup_line=False, line=frame.line)
 
 
 def place(job: Job, number: int | None) -> list[Any]:

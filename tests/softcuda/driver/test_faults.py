@@ -25,7 +25,7 @@ for call in (context.synchronize, cuda.mem_get_info, lambda: cuda.mem_alloc(4)):
         print('worked')
     except cuda.Error as error:
         print(str(error).split(': ')[1])
-import os; os._exit(0)
+import os, sys; sys.stdout.flush(); os._exit(0)
 """
 
 
