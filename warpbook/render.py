@@ -244,7 +244,9 @@ def figure(page: Page, name: str) -> str:
         ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise BookError(f"{page.book.relative(path)}:{error.position[0]}: not well-formed SVG") from None
-    return f'<figure class="wb-figure">{re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL).strip()}</figure>'
+    drawing = re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL).strip()
+    # On a phone it keeps a legible size and scrolls by itself, by keyboard too.
+    return f'<figure class="wb-figure"><div class="wb-figure__view" tabindex="0">{drawing}</div></figure>'
 
 
 def claims(record: dict[str, Any], language: str) -> str:
