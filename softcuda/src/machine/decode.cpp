@@ -413,26 +413,17 @@ Row InstructionDecoder::destination(const Operand& operand, Type type, bool any_
 // A row with the address of a variable or function.
 Row InstructionDecoder::symbol(const Operand& operand, int element_bytes) {
     const auto offset = static_cast<uint64_t>(operand.offset);
-    auto plus_offset = [&](Row base) {
-        if (offset == 0) return base;
+    auto plus = [&](Row base, uint64_t amount) {
+        if (amount == 0) return base;
         Row sum = scratch(element_bytes);
         Op& op = emit(element_bytes == 8 ? exec_add64 : exec_add32);
         op.dst = sum.offset;
         op.a = base.offset;
-        op.imm = offset;
+        op.imm = amount;
         return sum;
     };
-    if (auto found = b.local_offsets.find(operand.name); found != b.local_offsets.end()) {
-        Row base = b.special(Special::local_base, element_bytes);
-        uint64_t total = offset + found->second;
-        if (total == 0) return base;
-        Row sum = scratch(element_bytes);
-        Op& op = emit(element_bytes == 8 ? exec_add64 : exec_add32);
-        op.dst = sum.offset;
-        op.a = base.offset;
-        op.imm = total;
-        return sum;
-    }
+    if (auto found = b.local_offsets.find(operand.name); found != b.local_offsets.end())
+        return plus(b.special(Special::local_base, element_bytes), offset + found->second);
     if (b.source.is_entry)
         for (size_t i = 0; i < b.source.params.size(); ++i)
             if (b.source.params[i].name == operand.name)
@@ -442,7 +433,7 @@ Row InstructionDecoder::symbol(const Operand& operand, int element_bytes) {
     switch (Layout::Place place = b.layout.find(b.source.name, operand.name); place.kind) {
         case Layout::Kind::address: return b.constant(place.value + offset, element_bytes);
         case Layout::Kind::shared: return b.constant(place.value + offset, element_bytes);
-        case Layout::Kind::dynamic_shared: return plus_offset(b.special(Special::dynamic_shared_base, element_bytes));
+        case Layout::Kind::dynamic_shared: return plus(b.special(Special::dynamic_shared_base, element_bytes), offset);
         case Layout::Kind::function:
             return b.constant(b.program.function_base + 16 * place.value + offset, element_bytes);
         case Layout::Kind::unknown: break;
