@@ -7,7 +7,13 @@ ptxas found out about each kernel:
     constant=BYTES                                                           (one line a kernel)
 
 So whatever nvcc rejects is rejected here too, in nvcc's words.  --ptx keeps its meaning, with line numbers added;
-everything else (--preprocess, host programs) goes to nvcc untouched.  Imports are few: every compilation starts this.
+everything else (--preprocess, host programs) goes to nvcc untouched.
+
+Relocatable device code: an object (-dc) is such PTX too, a library (-lib) and a linked image (-dlink) are several, one
+after another, each behind a line `// softcuda: module NAME` (`member` in a library), which softcuda's driver links when
+it loads them.  What -dlink is given goes through NVIDIA's ptxas and nvlink first, so that they can object.
+
+Imports are few: every compilation starts this.
 """
 
 from __future__ import annotations
@@ -22,7 +28,9 @@ from softcuda import __version__
 
 MODES = {"cubin": "cubin", "fatbin": "fatbin", "ptx": "ptx", "preprocess": "preprocess", "E": "preprocess",
          "version": "version", "V": "version"}  # fmt: skip
-RELOCATABLE = {"dc", "device-c", "dw", "device-w", "dlink", "device-link"}
+MODES |= {"dc": "o", "device-c": "o", "dw": "o", "device-w": "o", "lib": "a"}
+SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
+MODULE, MEMBER, RUNTIME = "// softcuda: module ", "// softcuda: member ", "// softcuda: library cudadevrt\n"
 # Options of nvcc whose value may be the next argument, as far as this file has to step over them.
 TAKES_VALUE = set(
     """
@@ -42,7 +50,7 @@ class Request:
         self.mode = ""
         self.output = ""
         self.folder = ""  # -odir
-        self.keep = self.debug = self.relocatable = self.verbose = False
+        self.keep = self.debug = self.links = self.verbose = self.device_runtime = False
         self.compiler = os.environ.get("NVCC_CCBIN", "")
         self.inputs: list[str] = []
         self.rest: list[str] = []
@@ -66,6 +74,12 @@ class Request:
         """Note what matters here; True if nvcc is not to see the option."""
         if name in MODES:
             self.mode = MODES[name]
+            return self.mode in ("o", "a")
+        elif name in ("dlink", "device-link"):
+            self.links = True
+            return True
+        elif name == "lcudadevrt" or (name in ("l", "library") and value == "cudadevrt"):
+            self.device_runtime = True
         elif name in ("o", "output-file"):
             self.output = value
             return True
@@ -79,8 +93,6 @@ class Request:
             return True
         elif name in ("G", "device-debug"):
             self.debug = True
-        elif name in RELOCATABLE or (name in ("rdc", "relocatable-device-code") and value == "true"):
-            self.relocatable = True
         elif name in ("ccbin", "compiler-bindir"):
             self.compiler = value
         elif name in ("resource-usage", "res-usage"):
@@ -89,11 +101,12 @@ class Request:
             self.verbose = self.verbose or bool({"-v", "--verbose"} & set(value.replace(",", " ").split()))
         return False
 
-    def output_path(self) -> str:
-        """Where nvcc would put the result."""
+    def output_path(self, source: str = "") -> str:
+        """Where nvcc would put the result (of one of several sources)."""
         if self.output:
             return self.output
-        stem = os.path.splitext(os.path.basename(self.inputs[0]))[0] if self.inputs else "kernel"
+        source = source or (self.inputs[0] if self.inputs else "kernel")
+        stem = os.path.splitext(os.path.basename(source))[0]
         return os.path.join(self.folder, f"{stem}.{self.mode}")
 
 
@@ -194,9 +207,9 @@ def write(path: str, text: str) -> None:
     os.replace(temporary, path)
 
 
-def compile_device(nvcc: str, request: Request, scratch: str) -> int:
-    """Run nvcc with its intermediate files kept in `scratch`, and leave the PTX where the result is expected."""
-    command = [nvcc, *request.rest, "--keep", "--keep-dir", scratch, "-o", os.path.join(scratch, "result")]
+def compile_source(nvcc: str, request: Request, options: list[str], scratch: str) -> str:
+    """Run nvcc with its intermediate files kept in `scratch`; the PTX with its notes.  Exits where nvcc fails."""
+    command = [nvcc, *options, "--keep", "--keep-dir", scratch, "-o", os.path.join(scratch, "result")]
     if not request.debug:  # -G implies it, and says so
         command.append("-lineinfo")
     if request.mode != "ptx":
@@ -215,17 +228,112 @@ def compile_device(nvcc: str, request: Request, scratch: str) -> int:
     sys.stdout.write(done.stdout)
     sys.stderr.write(messages)
     if done.returncode:
-        return done.returncode
+        sys.exit(done.returncode)
     if not ptx:
         fail("nvcc left no PTX")
     constant = f" constant={constant_bytes(ptx)}"
     known = [note + constant for (architecture, _), note in sorted(notes.items()) if architecture == target(ptx)]
     if known:
         ptx = ptx.rstrip("\0\n") + "\n\n" + "\n".join(known) + "\n"
-    write(request.output_path(), ptx)
-    if request.keep:
-        write(os.path.splitext(request.output_path())[0] + ".ptx", ptx)
-    return 0
+    return ptx
+
+
+def in_scratch(work, *arguments):
+    """work(*arguments, folder) with a folder that is gone afterwards."""
+    root = os.environ.get("TMPDIR") or "/tmp"
+    scratch = os.path.join(root, f"softcuda-{os.getpid()}-{os.urandom(6).hex()}")
+    try:
+        os.mkdir(scratch, 0o700)
+    except OSError as error:
+        fail(f"cannot make a folder for temporary files: {error}")
+    try:
+        return work(*arguments, scratch)
+    except OSError as error:
+        fail(f"nvcc: {error}")
+    finally:
+        for name in os.listdir(scratch):
+            os.unlink(os.path.join(scratch, name))
+        os.rmdir(scratch)
+
+
+def object_options(request: Request, source: str) -> list[str]:
+    """nvcc's options to compile one of several sources to a relocatable cubin."""
+    shared = [word for word in request.rest if word not in request.inputs and word.lstrip("-") not in MODES]
+    relocatable = [] if {"-rdc=true", "--relocatable-device-code=true"} & set(shared) else ["-rdc=true"]
+    return [*shared, *relocatable, "--cubin", source]
+
+
+def read_part(nvcc: str, request: Request, path: str, mark: str) -> str:
+    """A source, object or library as part of an image: its modules, each behind its mark."""
+    name = os.path.basename(path)
+    if path.endswith(SOURCES):
+        need_host_compiler(request)
+        return f"{mark}{name}\n" + in_scratch(compile_source, nvcc, request, object_options(request, path))
+    try:
+        with open(path, errors="replace") as file:
+            text = file.read()
+    except OSError as error:
+        fail(f"cannot link {path}: {error.strerror}")
+    if text.startswith(RUNTIME) or MODULE in text or MEMBER in text:
+        return text
+    if not re.match(r"(\s|//.*\n)*\.version\b", text):
+        fail(f"cannot link {path}: it is no object or library that softcuda's nvcc made (with -dc, -rdc=true or -lib)")
+    return f"{mark}{name}\n{text}"
+
+
+def check_link(nvcc: str, image: str, device_runtime: bool, scratch: str) -> None:
+    """Let NVIDIA's ptxas and nvlink link the image's modules; exit with their words if they cannot."""
+    folder = os.path.dirname(nvcc)
+    architecture = f"-arch=sm_{max(target(part) for part in re.split(f'^(?:{MODULE}|{MEMBER})', image, flags=re.M))}"
+    objects = []
+    parts = re.split(f"^({MODULE}|{MEMBER})(.*)\n", image, flags=re.MULTILINE)
+    for index in range(1, len(parts), 3):
+        source, result = (os.path.join(scratch, f"{index}.{kind}") for kind in ("ptx", "cubin"))
+        write(source, parts[index + 2])
+        commands = [os.path.join(folder, "ptxas"), "-c", architecture, source, "-o", result]
+        done = subprocess.run(commands, capture_output=True, text=True, errors="replace")
+        if done.returncode:
+            sys.stderr.write(done.stderr.replace(source, parts[index + 1]))
+            sys.exit(done.returncode)
+        objects.append((result, parts[index + 1]))
+    command = [os.path.join(folder, "nvlink"), architecture, *(path for path, _ in objects)]
+    if device_runtime:
+        command += ["-L", os.path.join(os.path.dirname(folder), "lib"), "-lcudadevrt"]
+    done = subprocess.run(
+        [*command, "-o", os.path.join(scratch, "linked")], capture_output=True, text=True, errors="replace"
+    )
+    messages = done.stdout + done.stderr
+    for path, name in objects:
+        messages = messages.replace(path, name).replace(os.path.basename(path), name)
+    sys.stderr.write(messages)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def join_modules(nvcc: str, request: Request) -> None:
+    """-lib and -dlink: several modules in one file."""
+    if not request.inputs:
+        fail("nvcc: no input files to link")
+    mark = MEMBER if request.mode == "a" else MODULE
+    parts = [read_part(nvcc, request, path, mark) for path in request.inputs]
+    image = "".join(part if part.endswith("\n") else part + "\n" for part in parts)
+    device_runtime = request.device_runtime or RUNTIME in image
+    image = image.replace(RUNTIME, "")
+    if request.links:
+        in_scratch(check_link, nvcc, image, device_runtime)
+        if device_runtime:
+            image = RUNTIME + image
+    request.output = request.output or os.path.join(request.folder, "a.a" if request.mode == "a" else "a_dlink.o")
+    write(request.output, image)
+
+
+def compile_objects(nvcc: str, request: Request) -> None:
+    """-dc: an object for each source."""
+    if request.output and len(request.inputs) > 1:
+        fail("nvcc: -o names one object, but there are several sources")
+    for source in request.inputs:
+        options = object_options(request, source)
+        write(request.output_path(source), in_scratch(compile_source, nvcc, request, options))
 
 
 def main() -> None:
@@ -235,24 +343,14 @@ def main() -> None:
     if request.mode == "version":
         sys.stdout.write(identity(nvcc))
         return
+    if request.links or request.mode == "a":
+        return join_modules(nvcc, request)
     need_host_compiler(request)
-    if request.relocatable:
-        fail("relocatable device code (-rdc=true, -dc; PyCUDA's DynamicSourceModule) is not supported yet")
+    if request.mode == "o":
+        return compile_objects(nvcc, request)
     if request.mode not in ("cubin", "fatbin", "ptx"):
         os.execv(nvcc, [nvcc, *arguments])
-    root = os.environ.get("TMPDIR") or "/tmp"
-    scratch = os.path.join(root, f"softcuda-{os.getpid()}-{os.urandom(6).hex()}")
-    try:
-        os.mkdir(scratch, 0o700)
-    except OSError as error:
-        fail(f"cannot make a folder for temporary files: {error}")
-    try:
-        code = compile_device(nvcc, request, scratch)
-    except OSError as error:
-        sys.stderr.write(f"softcuda: nvcc: {error}\n")
-        code = 1
-    finally:
-        for name in os.listdir(scratch):
-            os.unlink(os.path.join(scratch, name))
-        os.rmdir(scratch)
-    sys.exit(code)
+    ptx = in_scratch(compile_source, nvcc, request, request.rest)
+    write(request.output_path(), ptx)
+    if request.keep:
+        write(os.path.splitext(request.output_path())[0] + ".ptx", ptx)

@@ -243,13 +243,16 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
         if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY) require(value <= 128);
         it->second = value;
         lock.unlock();
-        if (limit != CU_LIMIT_STACK_SIZE && limit != CU_LIMIT_MALLOC_HEAP_SIZE) return;
+        const bool pending = limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT;
+        if (limit != CU_LIMIT_STACK_SIZE && limit != CU_LIMIT_MALLOC_HEAP_SIZE && !pending) return;
         synchronize(context);
         softcuda::Machine& machine = device().machine;
         softcuda::MachineConfig config = machine.config();
         // The machine's frames are larger than a GPU's, so a small limit is never taken literally.
         if (limit == CU_LIMIT_STACK_SIZE)
             config.stack_limit = std::max(uint32_t(value), softcuda::MachineConfig().stack_limit);
+        else if (pending)
+            config.pending_launches = value;
         else
             config.device_heap_bytes = value;
         machine.set_config(config);

@@ -27,8 +27,6 @@ int Kernel::dynamic_shared_limit() const {
     return std::max({0, by_default, max_dynamic_shared});
 }
 
-namespace {
-
 int attribute_of(const Kernel& kernel, CUfunction_attribute attribute) {
     const Function& function = *kernel.function;
     switch (attribute) {
@@ -53,7 +51,6 @@ int attribute_of(const Kernel& kernel, CUfunction_attribute attribute) {
     }
 }
 
-}  // namespace
 }  // namespace softcuda::driver
 
 using namespace softcuda::driver;
@@ -77,6 +74,7 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, i
                          "cuFuncSetAttribute: kernel " + kernel->function->name + ": " + std::to_string(value) +
                              " bytes of dynamic shared memory, at most " + std::to_string(limit) + " on this device");
                 kernel->max_dynamic_shared = value;
+                kernel->function->dynamic_shared_opted = value;
                 break;
             }
             case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:

@@ -14,9 +14,12 @@ struct Request {
     LaunchConfig config;
 };
 
-[[noreturn]] void refuse(const Request& request, CUresult code, const std::string& why) {
-    fail(code, "launch of kernel " + request.kernel.function->name + " refused: " + why);
-}
+struct Refusal {
+    CUresult code;
+    std::string why;
+};
+
+[[noreturn]] void refuse(const Request&, CUresult code, const std::string& why) { throw Refusal{code, why}; }
 
 std::string text(const Dim3& d) {
     return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
@@ -150,11 +153,15 @@ void launch(const std::shared_ptr<Context>& context, CUstream stream_handle, Req
             void** extra) {
     require(request.kernel.context == context->serial, CUDA_ERROR_INVALID_HANDLE);
     auto stream = stream_of(context, stream_handle);
-    check_dimensions(request);
-    check_shared(request);
-    check_cluster(request);
-    check_cooperative(request);
-    pack(request, params, extra);
+    try {
+        check_dimensions(request);
+        check_shared(request);
+        check_cluster(request);
+        check_cooperative(request);
+        pack(request, params, extra);
+    } catch (const Refusal& refusal) {
+        fail(refusal.code, "launch of kernel " + request.kernel.function->name + " refused: " + refusal.why);
+    }
     auto work = [program = request.kernel.program, function = request.kernel.function, config = request.config,
                  context = context.get()] {  // the task keeps the context alive
         LaunchResult result = device().machine.launch(*program, *function, config);
@@ -177,6 +184,24 @@ CUresult launch_kernel(CUfunction handle, Dim3 grid, Dim3 block, unsigned shared
 }
 
 }  // namespace
+
+int check_device_launch(Kernel& kernel, LaunchConfig& config, std::string& why) {
+    Request request{kernel, config};
+    constexpr int invalid_configuration = 9;  // cudaErrorInvalidConfiguration; other codes are the driver's
+    int invalid = invalid_configuration;
+    try {
+        check_dimensions(request);
+        invalid = CUDA_ERROR_INVALID_VALUE;
+        check_shared(request);
+        check_cluster(request);
+    } catch (const Refusal& refusal) {
+        why = refusal.why;
+        return refusal.code == CUDA_ERROR_INVALID_VALUE ? invalid : int(refusal.code);
+    }
+    config = request.config;
+    return CUDA_SUCCESS;
+}
+
 }  // namespace softcuda::driver
 
 using namespace softcuda::driver;

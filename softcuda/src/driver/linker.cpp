@@ -1,16 +1,18 @@
-// cuLink*: PTX goes in, PTX comes out.  One input is what PyCUDA's DynamicModule usually has; joining several, or
-// cubins and device libraries, needs a real linker.
+// cuLink*: PTX goes in, an image of several PTX modules comes out (ptx/link.h says what that is), checked as nvlink would.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
 #include "driver/jit_options.h"
 #include "driver/module.h"
+#include "ptx/link.h"
 
 namespace softcuda::driver {
 
 struct LinkState : Object {
     JitLog log;
-    std::string ptx;  // with its terminating zero: what cuModuleLoadData reads
+    ptx::Image inputs;
+    std::string image;  // with its terminating zero: what cuModuleLoadData reads
 };
 
 namespace {
@@ -20,19 +22,44 @@ namespace {
     fail(code);
 }
 
+// The device runtime is part of softcuda, so NVIDIA's library is only a wish to have it.
+bool is_device_runtime(const std::string& name, const std::string& data) {
+    const std::string file = name.substr(name.find_last_of("/\\") + 1);
+    return file == "libcudadevrt.a" || file == "cudadevrt.lib" ||
+           (data.starts_with("!<arch>\n") && data.substr(0, 65536).find("cuda_device_runtime") != data.npos);
+}
+
 void add(LinkState& link, CUjitInputType type, std::string data, const std::string& name) {
-    if (type != CU_JIT_INPUT_PTX)
-        refuse(link, CUDA_ERROR_NOT_SUPPORTED,
-               "cannot link " + name + ": softcuda links PTX only, not cubins, objects or libraries");
-    if (!link.ptx.empty())
-        refuse(link, CUDA_ERROR_NOT_SUPPORTED, "cannot link " + name + ": softcuda links one PTX module, not several");
-    data.resize(data.find('\0') == data.npos ? data.size() : data.find('\0'));
-    try {
-        ptx::parse(data);
-    } catch (const ptx::Error& error) {
-        refuse(link, CUDA_ERROR_INVALID_PTX, name + ": PTX " + error.what());
+    if (type == CU_JIT_INPUT_LIBRARY && is_device_runtime(name, data)) {
+        link.inputs.device_runtime = true;
+        return;
     }
-    link.ptx = std::move(data);
+    data.resize(std::min(data.size(), data.find('\0')));
+    const bool text = std::all_of(data.begin(), data.begin() + long(std::min<size_t>(data.size(), 64)),
+                                  [](char c) { return (c >= 32 && c < 127) || (c >= 9 && c <= 13); });
+    if (data.empty() || !text || data.starts_with("!<arch>"))
+        refuse(link, CUDA_ERROR_NOT_SUPPORTED,
+               "cannot link " + name +
+                   ": it is machine code; softcuda links PTX, and what its own nvcc made with -rdc=true, -dc or -lib");
+    ptx::Image image = ptx::split_image(data, name);
+    for (const ptx::LinkInput& input : image.inputs) {
+        try {
+            ptx::parse(input.text);
+        } catch (const ptx::Error& error) {
+            refuse(link, CUDA_ERROR_INVALID_PTX, input.name + ": PTX " + error.what());
+        }
+        link.inputs.inputs.push_back(input);
+    }
+    link.inputs.device_runtime = link.inputs.device_runtime || image.device_runtime;
+}
+
+void complete(LinkState& link) {
+    try {
+        ptx::link(link.inputs.inputs, provided(link.inputs.device_runtime));
+    } catch (const ptx::LinkError& error) {
+        refuse(link, CUDA_ERROR_INVALID_PTX, error.what());
+    }
+    link.image = ptx::join_image(link.inputs);
 }
 
 }  // namespace
@@ -73,9 +100,10 @@ CUresult cuLinkComplete(CUlinkState handle, void** image, size_t* bytes) {
     return in_context([&](auto&) {
         require(image);
         auto link = find<LinkState>(handle);
-        require(!link->ptx.empty(), CUDA_ERROR_INVALID_IMAGE);
-        *image = link->ptx.data();
-        if (bytes) *bytes = link->ptx.size() + 1;
+        require(!link->inputs.inputs.empty(), CUDA_ERROR_INVALID_IMAGE);
+        complete(*link);
+        *image = link->image.data();
+        if (bytes) *bytes = link->image.size() + 1;
     });
 }
 

@@ -7,6 +7,9 @@
 #include <sstream>
 
 #include "driver/jit_options.h"
+#include "machine/builtins.h"
+#include "machine/device_runtime.h"
+#include "ptx/link.h"
 
 namespace softcuda::driver {
 
@@ -44,6 +47,26 @@ int target_number(const std::string& target) {  // "sm_90a" -> 90
     return digits == target.npos ? 0 : std::atoi(target.c_str() + digits);
 }
 
+// One module, or an image that cuLinkComplete or the compiler stand-in made of several.
+ptx::Module read_image(const char* text) {
+    if (std::strstr(text, "// softcuda: module ") || std::strstr(text, "// softcuda: member ")) {
+        ptx::Image image = ptx::split_image(text, "the module");
+        return ptx::link(image.inputs, provided(image.device_runtime));
+    }
+    ptx::Module module = ptx::parse(text);
+    std::string errors;
+    bool launches = false;
+    for (const std::string& symbol : ptx::undefined(module, provided(false))) {
+        errors += (errors.empty() ? "Unresolved extern " : "\nUnresolved extern ") + symbol;
+        launches = launches || symbol.starts_with("function '__cudaCDP2");
+    }
+    if (launches)
+        errors += "\nkernels that launch kernels must be linked with libcudadevrt: cuLinkAddFile, or PyCUDA's "
+                  "DynamicSourceModule";
+    if (!errors.empty()) throw ptx::LinkError(errors);
+    return module;
+}
+
 std::string read_file(const char* path) {
     std::ifstream file(path, std::ios::binary);
     require(bool(file), CUDA_ERROR_FILE_NOT_FOUND);
@@ -51,6 +74,12 @@ std::string read_file(const char* path) {
 }
 
 }  // namespace
+
+std::function<bool(const std::string&)> provided(bool device_runtime) {
+    return [device_runtime](const std::string& name) {
+        return in_device_runtime(name) ? device_runtime : builtin(name) != nullptr;
+    };
+}
 
 std::shared_ptr<Kernel> Module::kernel(const std::string& name) {
     const Function* function = program->find(name);
@@ -95,7 +124,7 @@ CUmodule load_module(const std::shared_ptr<Context>& context, const void* image,
 
     auto module = std::make_shared<Module>();
     try {
-        ptx::Module parsed = ptx::parse(text);
+        ptx::Module parsed = read_image(text);
         module->ptx_version = parsed.version_major * 10 + parsed.version_minor;
         module->target = target_number(parsed.target);
         const int capability = device().machine.config().capability;
@@ -107,6 +136,8 @@ CUmodule load_module(const std::shared_ptr<Context>& context, const void* image,
         module->program = std::move(program);
     } catch (const ptx::Error& error) {
         reject(CUDA_ERROR_INVALID_PTX, std::string("PTX ") + error.what());
+    } catch (const ptx::LinkError& error) {
+        reject(CUDA_ERROR_INVALID_PTX, error.what());
     } catch (const LoadError& error) {
         reject(CUDA_ERROR_INVALID_PTX, error.what());
     }

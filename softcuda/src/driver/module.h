@@ -1,6 +1,7 @@
 // Modules and the kernels in them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,13 @@ struct Kernel : Object {  // CUfunction
     int max_threads() const;           // a block, as registers and launch bounds allow
     int dynamic_shared_limit() const;  // bytes a launch may ask for
 };
+
+int attribute_of(const Kernel& kernel, CUfunction_attribute attribute);
+// What a launch by a kernel is checked for; a cudaError_t.  `config` gets the cluster that the kernel requires.
+int check_device_launch(Kernel& kernel, LaunchConfig& config, std::string& why);
+
+// Functions that a module may call without defining them.
+std::function<bool(const std::string&)> provided(bool device_runtime);
 
 CUmodule load_module(const std::shared_ptr<Context>& context, const void* image, unsigned count, CUjit_option* options,
                      void** values);

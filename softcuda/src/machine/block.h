@@ -204,6 +204,7 @@ struct Fault {
 
 class Printer;
 class DeviceHeap;
+class GridRuntime;
 
 // One launch: what all its workers share.
 class Launch {
@@ -217,6 +218,7 @@ class Launch {
     Observer* observer = nullptr;
     Printer* printer = nullptr;
     DeviceHeap* heap = nullptr;
+    GridRuntime* runtime = nullptr;     // of a kernel that may launch kernels
     const std::byte* params = nullptr;  // also a device address, for cvta.param
     uint32_t param_bytes = 0;
     uint64_t grid_workspace = 0;  // device address for %envreg1/2; 0: not cooperative

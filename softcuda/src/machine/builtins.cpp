@@ -5,33 +5,13 @@
 #include <cstring>
 
 #include "machine/block.h"
+#include "machine/call_values.h"
+#include "machine/device_runtime.h"
 #include "machine/printer.h"
 
 namespace softcuda {
-namespace {
 
-template <class T>
-T argument(const Warp& warp, const Op& op, size_t index, int lane) {
-    const CallSite& site = *static_cast<const CallSite*>(op.extra);
-    T value{};
-    if (index >= site.params.size()) return value;
-    const Slot& slot = site.params[index];
-    std::memcpy(&value, warp.frame + slot.offset + static_cast<uint32_t>(lane) * slot.bytes,
-                std::min<size_t>(sizeof value, slot.bytes));
-    return value;
-}
-
-template <class T>
-void give_back(Warp& warp, const Op& op, int lane, T value) {
-    const CallSite& site = *static_cast<const CallSite*>(op.extra);
-    if (site.returns.empty()) return;
-    const Slot& slot = site.returns[0];
-    std::memcpy(warp.frame + slot.offset + static_cast<uint32_t>(lane) * slot.bytes, &value,
-                std::min<size_t>(sizeof value, slot.bytes));
-}
-
-// Host memory behind a generic address, or null: what of it is there for `bytes`.
-const std::byte* readable(Warp& warp, int lane, uint64_t address, uint64_t bytes) {
+std::byte* host_memory(Warp& warp, int lane, uint64_t address, uint64_t bytes) {
     const Block& block = *warp.block;
     if (address >= shared_window && address < shared_window_end) {
         uint64_t offset = address & 0xffffff;
@@ -44,14 +24,16 @@ const std::byte* readable(Warp& warp, int lane, uint64_t address, uint64_t bytes
                offset;
     }
     const Allocation* allocation = Memory::find(*block.launch->view, address);
-    return allocation && bytes <= allocation->end() - address ? reinterpret_cast<const std::byte*>(address) : nullptr;
+    return allocation && bytes <= allocation->end() - address ? reinterpret_cast<std::byte*>(address) : nullptr;
 }
+
+namespace {
 
 std::string text_at(Warp& warp, const Op& op, int lane, uint64_t address) {
     if (address == 0) return "(null)";
     std::string text;
     for (;; ++address) {
-        const std::byte* at = readable(warp, lane, address, 1);
+        const std::byte* at = host_memory(warp, lane, address, 1);
         if (!at) {
             warp.fault_address = address;
             warp.fault(FaultKind::illegal_address, op, lane, "printf reads a string that does not end");
@@ -131,7 +113,7 @@ class Formatter {
     template <class T>
     T next() {
         offset_ = (offset_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
-        const std::byte* at = readable(warp_, lane_, values_ + offset_, sizeof(T));
+        const std::byte* at = host_memory(warp_, lane_, values_ + offset_, sizeof(T));
         if (!at) {
             warp_.fault_address = values_ + offset_;
             warp_.fault(FaultKind::illegal_address, op_, lane_, "printf has fewer arguments than its format names");
@@ -227,7 +209,7 @@ Exec builtin(const std::string& name) {
     if (name == "__assertfail") return exec_assertfail;
     if (name == "malloc") return exec_malloc;
     if (name == "free") return exec_free;
-    return nullptr;
+    return device_runtime_builtin(name);
 }
 
 }  // namespace softcuda

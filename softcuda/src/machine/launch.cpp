@@ -4,12 +4,17 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <iterator>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "machine/block.h"
+#include "machine/device_runtime.h"
 #include "machine/printer.h"
 #include "machine/specials.h"
 
@@ -211,6 +216,7 @@ bool Worker::run_turn(Cluster& cluster) {
                 idle_blocks_.push_back(&block);
                 cluster.ranks[block.cluster_rank] = nullptr;
                 blocks.erase(blocks.begin() + static_cast<ptrdiff_t>(i));
+                if (launch.runtime) launch.runtime->run_pending();
             } else {
                 ++i;
             }
@@ -246,6 +252,7 @@ void Worker::run() {
                 bool spinning = false;
                 for (auto& cluster : resident_)
                     spinning = spinning || cluster->spins > 64 || cluster->spent > block_patience;
+                if (spinning && launch.runtime) launch.runtime->run_pending();
                 size_t wanted = spinning ? resident_.size() * 2 : resident_.size();
                 wanted = std::min<size_t>(wanted, launch.resident_limit);
                 while (resident_.size() < wanted && admit()) {
@@ -280,24 +287,49 @@ void Worker::run() {
 
 // --- the machine
 
+namespace {
+
+// What a launch from the host and all that its kernels launch have in common.
+struct Family {
+    MachineConfig machine;
+    std::chrono::steady_clock::time_point deadline;
+    bool has_deadline = false;
+};
+
+}  // namespace
+
 struct Machine::State {
     MachineConfig config;
     Memory& memory;
     Observer* observer = nullptr;
     Printer printer;
     DeviceHeap heap;
+    DeviceRuntime runtime;
     std::mutex mutex;  // one launch at a time
     uint64_t launches = 0;
-    uint64_t params = 0, params_capacity = 0;
+    struct Parameters {
+        uint64_t address = 0, capacity = 0;
+    };
+    std::vector<Parameters> params;  // by depth: a parent's stay while its children run
     uint64_t grid_workspace = 0;
 
-    State(const MachineConfig& given, Memory& device) : config(given), memory(device), heap(device) {}
+    State(const MachineConfig& given, Memory& device)
+        : config(given), memory(device), heap(device), runtime(device) {}
+
+    // One grid, all that it launches, and the tail launches of all those.
+    LaunchResult run(const Program& program, const Function& kernel, const LaunchConfig& config, const Family& family,
+                     int depth);
+    LaunchResult run_grid(const Program& program, const Function& kernel, const LaunchConfig& config,
+                          const Family& family, int depth, std::deque<DeviceWork>& tail);
+    LaunchResult move_bytes(const DeviceWork& work, const Function& asked_by);
+    std::byte* place_params(const Function& kernel, const LaunchConfig& config, int depth);
 };
 
 Machine::Machine(const MachineConfig& config, Memory& memory) : state_(std::make_unique<State>(config, memory)) {}
 
 Machine::~Machine() {
-    if (state_->params) state_->memory.release(state_->params);
+    for (const State::Parameters& params : state_->params)
+        if (params.address) state_->memory.release(params.address);
     if (state_->grid_workspace) state_->memory.release(state_->grid_workspace);
 }
 
@@ -314,41 +346,113 @@ void Machine::set_config(const MachineConfig& config) {
 
 LaunchResult Machine::launch(const Program& program, const Function& kernel, const LaunchConfig& config) {
     std::lock_guard lock(state_->mutex);
-    MachineConfig machine = state_->config;
+    Family family{state_->config, {}, false};
+    MachineConfig& machine = family.machine;
     machine.shuffle_seed = from_environment("SOFTCUDA_SEED", machine.shuffle_seed);
     if (const char* limit = std::getenv("SOFTCUDA_TIMEOUT"); limit && *limit) machine.time_limit_s = std::atof(limit);
+    if (machine.time_limit_s > 0) {
+        family.has_deadline = true;
+        family.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                                 std::chrono::duration<double>(machine.time_limit_s));
+    }
+    state_->runtime.pending = 0;
+    state_->runtime.said_why = false;
+    return state_->run(program, kernel, config, family, 0);
+}
 
-    // Parameters are memory too: cvta.param makes pointers into them.
-    const uint64_t param_bytes = std::max<uint64_t>(kernel.param_bytes, 4);
-    if (param_bytes > state_->params_capacity) {
-        if (state_->params) state_->memory.release(state_->params);
-        state_->params_capacity = std::max<uint64_t>(param_bytes, 4096);
-        state_->params = state_->memory.allocate(state_->params_capacity, MemoryKind::parameter, "kernel parameters");
+LaunchResult Machine::State::run(const Program& program, const Function& kernel, const LaunchConfig& config,
+                                 const Family& family, int depth) {
+    std::deque<DeviceWork> tails;
+    LaunchResult result = run_grid(program, kernel, config, family, depth, tails);
+    while (result.ok && !tails.empty()) {
+        const DeviceWork work = std::move(tails.front());
+        tails.pop_front();
+        --runtime.pending;
+        std::deque<DeviceWork> next;  // a tail launch's own come before what its parent has left
+        if (work.kind == DeviceWork::Kind::grid)
+            result = run_grid(program, *work.kernel, work.config, family, depth, next);
+        else
+            result = move_bytes(work, kernel);
+        tails.insert(tails.begin(), std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
     }
-    auto* params = reinterpret_cast<std::byte*>(state_->params);
-    std::memset(params, 0, param_bytes);
-    std::memcpy(params, config.params.data(), std::min<size_t>(config.params.size(), kernel.param_bytes));
+    runtime.pending -= tails.size();
+    return result;
+}
+
+// Parameters are memory too: cvta.param makes pointers into them.
+std::byte* Machine::State::place_params(const Function& kernel, const LaunchConfig& config, int depth) {
+    const uint64_t bytes = std::max<uint64_t>(kernel.param_bytes, 4);
+    if (params.size() <= static_cast<size_t>(depth)) params.resize(static_cast<size_t>(depth) + 1);
+    Parameters& own = params[static_cast<size_t>(depth)];
+    if (bytes > own.capacity) {
+        if (own.address) memory.release(own.address);
+        own.capacity = std::max<uint64_t>(bytes, 4096);
+        own.address = memory.allocate(own.capacity, MemoryKind::parameter, "kernel parameters");
+    }
+    auto* at = reinterpret_cast<std::byte*>(own.address);
+    std::memset(at, 0, bytes);
+    std::memcpy(at, config.params.data(), std::min<size_t>(config.params.size(), kernel.param_bytes));
+    return at;
+}
+
+// A copy or fill that a kernel asked for.
+LaunchResult Machine::State::move_bytes(const DeviceWork& work, const Function& asked_by) {
+    const auto view = memory.view();
+    const bool copies = work.kind == DeviceWork::Kind::copy;
+    LaunchResult result;
+    auto check = [&](uint64_t address, const char* what) {
+        const Allocation* allocation = Memory::find(*view, address);
+        if (allocation && work.width <= allocation->end() - address) return true;
+        char head[96];
+        std::snprintf(head, sizeof head, "%s of %llu bytes at 0x%llx is ", what,
+                      static_cast<unsigned long long>(work.width), static_cast<unsigned long long>(address));
+        result.ok = false;
+        result.kind = FaultKind::illegal_address;
+        result.address = address;
+        result.message = std::string("illegal address: ") + (copies ? "memcpy" : "memset") + " asked for by kernel " +
+                         asked_by.name + ": " + head + Memory::describe(*view, address, work.width);
+        return false;
+    };
+    for (uint64_t row = 0; row < work.height; ++row) {
+        const uint64_t to = work.to + row * work.to_pitch, from = work.from + row * work.from_pitch;
+        if (!check(to, "write") || (copies && !check(from, "read"))) break;
+        if (copies)
+            std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), work.width);
+        else
+            std::memset(reinterpret_cast<void*>(to), work.value, work.width);
+    }
+    return result;
+}
+
+LaunchResult Machine::State::run_grid(const Program& program, const Function& kernel, const LaunchConfig& config,
+                                      const Family& family, int depth, std::deque<DeviceWork>& tail) {
+    const MachineConfig& machine = family.machine;
+    std::byte* const own_params = place_params(kernel, config, depth);
     if (config.cooperative) {
-        if (!state_->grid_workspace)
-            state_->grid_workspace = state_->memory.allocate(256, MemoryKind::module, "grid synchronisation");
-        std::memset(reinterpret_cast<void*>(state_->grid_workspace), 0, 256);
+        if (!grid_workspace) grid_workspace = memory.allocate(256, MemoryKind::module, "grid synchronisation");
+        std::memset(reinterpret_cast<void*>(grid_workspace), 0, 256);
     }
-    if (kernel.allocates) state_->heap.reserve(machine.device_heap_bytes);
+    if (kernel.allocates) heap.reserve(machine.device_heap_bytes);
+    std::optional<GridRuntime> grid_runtime;
+    if (kernel.launches) {
+        grid_runtime.emplace(runtime, depth);
+        runtime.reserve();
+    }
 
     Launch launch;
     launch.program = &program;
     launch.kernel = &kernel;
     launch.config = &config;
     launch.machine = &machine;
-    launch.memory = &state_->memory;
-    launch.view = state_->memory.view();
-    launch.observer = state_->observer;
-    launch.printer = &state_->printer;
-    launch.heap = &state_->heap;
-    launch.params = params;
+    launch.memory = &memory;
+    launch.view = memory.view();
+    launch.observer = observer;
+    launch.printer = &printer;
+    launch.heap = &heap;
+    launch.params = own_params;
     launch.param_bytes = kernel.param_bytes;
-    launch.grid_workspace = config.cooperative ? state_->grid_workspace : 0;
-    launch.serial = ++state_->launches;
+    launch.grid_workspace = config.cooperative ? grid_workspace : 0;
+    launch.serial = ++launches;
     launch.shared_begin = shared_begin(program);
     launch.dynamic_base = (launch.shared_begin + kernel.static_shared + 15) / 16 * 16;
     launch.shared_bytes = launch.dynamic_base + config.dynamic_shared;
@@ -357,10 +461,23 @@ LaunchResult Machine::launch(const Program& program, const Function& kernel, con
     launch.cluster_blocks = static_cast<uint32_t>(std::max<uint64_t>(1, config.cluster.count()));
     launch.cluster_count = config.grid.count() / launch.cluster_blocks;
     launch.started = std::chrono::steady_clock::now();
-    if (machine.time_limit_s > 0) {
-        launch.has_deadline = true;
-        launch.deadline = launch.started + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                               std::chrono::duration<double>(machine.time_limit_s));
+    launch.has_deadline = family.has_deadline;
+    launch.deadline = family.deadline;
+    if (grid_runtime) {
+        launch.runtime = &*grid_runtime;
+        grid_runtime->run = [&](const DeviceWork& work) {
+            LaunchResult child = work.kind == DeviceWork::Kind::grid
+                                     ? run(program, *work.kernel, work.config, family, depth + 1)
+                                     : move_bytes(work, kernel);
+            if (child.ok) return;
+            Fault fault;
+            fault.kind = child.kind;
+            fault.address = child.address;
+            fault.block = 0;
+            fault.message = child.message;
+            if (work.kind == DeviceWork::Kind::grid) fault.message += "; launched by kernel " + kernel.name;
+            throw FaultError{std::move(fault)};
+        };
     }
     const uint64_t warps_per_block = (config.block.count() + warp_size - 1) / warp_size;
     uint64_t per_sm = std::clamp<uint64_t>(
@@ -387,6 +504,7 @@ LaunchResult Machine::launch(const Program& program, const Function& kernel, con
         crew[0]->run();
         for (std::thread& thread : threads) thread.join();
     }
+    if (grid_runtime) tail.swap(grid_runtime->tail);
     LaunchResult result;
     if (launch.cancelled) {
         Fault fault = launch.take_fault();

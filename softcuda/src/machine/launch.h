@@ -21,6 +21,7 @@ struct Dim3 {
     uint64_t count() const { return uint64_t(x) * y * z; }
 };
 
+class DeviceServices;
 class Observer;
 
 struct LaunchConfig {
@@ -50,6 +51,8 @@ struct MachineConfig {
     uint64_t shuffle_seed =
         0;                    // 0: deterministic order; else warps and blocks in a seeded random order (SOFTCUDA_SEED)
     double time_limit_s = 0;  // 0: none (SOFTCUDA_TIMEOUT)
+    uint64_t pending_launches = 2048;          // of kernels by kernels: what may wait at once
+    const DeviceServices* services = nullptr;  // for kernels that launch kernels; null: they cannot
 };
 
 class Machine {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "machine/builtins.h"
+#include "machine/device_runtime.h"
 #include "machine/memory.h"
 
 namespace softcuda {
@@ -85,6 +86,7 @@ void Layout::read_calls() {
             }
             auto alias = module_.aliases.find(callee.name);
             calls.insert(alias == module_.aliases.end() ? callee.name : alias->second);
+            every_call_.insert(callee.name);
             if (builtin(callee.name))
                 ordered_.insert(name);  // what is printed has an order; so have addresses from malloc
         }
@@ -250,7 +252,10 @@ void Layout::finish_entry(Function& entry) const {
     entry.stack_need = static_cast<uint32_t>(depth(entry.name, path, entry.recursive));
     const auto& reached = reachable_.at(entry.name);
     for (const std::string& name : reached) entry.ordered = entry.ordered || ordered_.contains(name);
-    entry.allocates = reached.contains("malloc");
+    entry.launches = std::any_of(reached.begin(), reached.end(), in_device_runtime);
+    // What a child allocates its parent may come to use.
+    const auto& candidates = entry.launches ? every_call_ : reached;
+    entry.allocates = candidates.contains("malloc") || candidates.contains("__cudaCDP2Malloc");
     uint32_t begin = shared_begin(program_), end = begin;
     for (const auto& [key, variable] : shared_)
         for (const std::string& user : variable.users)

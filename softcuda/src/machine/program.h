@@ -5,6 +5,7 @@
 // Immediates and special registers are rows too, filled before the function runs; so an Op needs no operand kinds.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -112,12 +113,15 @@ struct Function {
     bool ordered = false;        // entry: its result may depend on the order of blocks, so that blocks
                                  // run one after another (atomics with results, floats, volatile reads)
     bool allocates = false;      // entry: may call malloc()
+    bool launches = false;       // entry: may call the device runtime
     uint32_t index = 0;          // in Program::functions
     uint32_t static_shared = 0;  // entry: bytes of .shared variables it can reach
     uint32_t max_threads = 0;    // entry: product of .maxntid / .reqntid, 0 if not given
     uint32_t required_threads[3] = {0, 0, 0};
     uint32_t required_cluster[3] = {0, 0, 0};
     uint32_t min_blocks = 0;
+    // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, which holds for launches by kernels too: all that may change.
+    mutable std::atomic<int> dynamic_shared_opted{0};
     // From ptxas, through the compiler stand-in's notes; -1 when not known.
     int registers = -1, spill_bytes = -1, stack_bytes = -1, ptxas_shared = -1, constant_bytes = -1;
     ptx::Location location;
