@@ -144,11 +144,68 @@ def test_headers_that_lean_on_cccl(nvcc):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_relocatable_code_is_refused_in_one_line(nvcc):
-    done = nvcc("--ptx", "-rdc=true", "-lcudadevrt", "-arch", "sm_90", "kernel.cu", source=HALVE)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("softcuda: relocatable device code")
+CALLER = "extern __device__ float f(float);\n__global__ void k(float *x) { *x = f(*x); }\n"
+CALLEE = "__device__ float f(float x) { return x + 1; }\n"
+
+
+@pytest.fixture
+def sources(nvcc):
+    (nvcc.folder / "caller.cu").write_text(CALLER)
+    (nvcc.folder / "callee.cu").write_text(CALLEE)
+    return ["caller.cu", "callee.cu"]
+
+
+def test_an_object_is_ptx_with_figures(nvcc, sources):
+    done = nvcc("-dc", "-arch=sm_90", *sources)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    ptx = (nvcc.folder / "caller.o").read_text()
+    assert ".extern .func  (.param .b32 func_retval0) _Z1ff" in ptx
+    assert "// softcuda: kernel=_Z1kPf registers=" in ptx
+    assert ".visible .func" in (nvcc.folder / "callee.o").read_text()
+
+
+@pytest.mark.parametrize("option", ["--ptx", "--cubin"])
+def test_a_relocatable_module_alone(nvcc, option):
+    done = nvcc(option, "-rdc=true", "-lcudadevrt", "-arch", "sm_90", "kernel.cu", source=CALLER)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert "_Z1ff" in (nvcc.folder / f"kernel.{option.strip('-')}").read_text()
+
+
+def test_several_modules_in_one_file(nvcc, sources):
+    assert nvcc("-dc", "-arch=sm_90", *sources).returncode == 0
+    done = nvcc("-lib", "caller.o", "callee.o", "-o", "both.a")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = nvcc("-dlink", "-arch=sm_90", "both.a", "-lcudadevrt", "-o", "both.cubin")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    image = (nvcc.folder / "both.cubin").read_text()
+    assert image.startswith("// softcuda: library cudadevrt\n// softcuda: member caller.o\n")
+    assert image.count("// softcuda: member ") == 2
+    done = nvcc("--cubin", "-dlink", "-arch=sm_90", *sources, "-o", "linked.cubin")  # straight from the sources
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (["caller.o"], "Undefined reference to '_Z1ff' in 'caller.o'"),
+        (["caller.o", "callee.o", "callee.o"], "Multiple definition of '_Z1ff' in 'callee.o'"),
+        (["nowhere.o"], "softcuda: cannot link nowhere.o: No such file or directory"),
+        (["caller.cu", "callee.bin"], "softcuda: cannot link callee.bin: it is no object or library"),
+    ],
+)
+def test_what_cannot_be_linked_is_said_in_nvlinks_words(nvcc, sources, inputs, message):
+    assert nvcc("-dc", "-arch=sm_90", *sources).returncode == 0
+    (nvcc.folder / "callee.bin").write_bytes(b"\x7fELF\0\1")
+    done = nvcc("-dlink", "-arch=sm_90", *inputs, "-o", "linked.cubin")
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "softcuda-" not in done.stderr
+    assert not (nvcc.folder / "linked.cubin").exists()
+
+
+def test_the_device_runtime_lies_where_pycuda_looks():
+    """PyCUDA's add_stdlib takes nvcc's folder on PATH, and lib64 beside it."""
+    assert (NVCC.parent / ".." / "lib64" / "libcudadevrt.a").is_file()
 
 
 def test_no_host_compiler_is_one_line(nvcc):

@@ -570,6 +570,7 @@ void InstructionDecoder::decode_call() {
             site->callee = alias->second;
         target = b.layout.function(site->callee);
         if (!target) fail("calls " + site->callee + ", which is defined nowhere");
+        if (target->is_entry) fail("calls " + site->callee + ", which is a kernel");
         expected_params = &target->params;
         expected_returns = &target->returns;
     } else if (shape) {

@@ -97,7 +97,18 @@ class Call {
         const Function* function = program.functions[index].get();
         return function->is_entry && !function->code.empty() ? function : nullptr;
     }
-    bool full() const { return grid.device.pending >= launch.machine->pending_launches; }
+    // No room for one more to wait.
+    bool full() {
+        const uint64_t limit = launch.machine->pending_launches;
+        if (grid.device.pending < limit) return false;
+        say_once(std::to_string(limit) +
+                 " launches and copies wait already; cudaLimitDevRuntimePendingLaunchCount allows no more");
+        return true;
+    }
+    void say_once(const std::string& why) {
+        if (std::exchange(grid.device.said_why, true)) return;
+        services().say("kernel " + launch.kernel->name + ": a launch on the device refused: " + why);
+    }
 
     int enqueue(DeviceWork work, uint64_t stream) {
         if (stream != 0 && stream != tail_launch && stream != fire_and_forget && !grid.streams.contains(stream))
@@ -127,11 +138,7 @@ int refusal(Call& call, DeviceWork& work) {
         error = launch_max_depth_exceeded;
         why = "launches are nested more than " + std::to_string(DeviceRuntime::max_depth) + " deep";
     }
-    if (error && !call.grid.device.said_why) {
-        call.grid.device.said_why = true;
-        call.services().say("kernel " + call.launch.kernel->name + ": launch of kernel " + work.kernel->name +
-                            " refused: " + why);
-    }
+    if (error) call.say_once("kernel " + work.kernel->name + ": " + why);
     return error;
 }
 
@@ -141,7 +148,8 @@ uint64_t reserve_buffer(Call& call, DeviceWork work, uint64_t bytes, int& error)
         return 0;
     }
     bytes = std::max<uint64_t>(bytes, 16);
-    uint64_t address = call.grid.device.buffers.allocate(bytes);
+    const bool too_large = bytes > DeviceRuntime::buffer_bytes;
+    uint64_t address = too_large ? 0 : call.grid.device.buffers.allocate(bytes);
     if (!address) {
         error = launch_out_of_resources;
         return 0;
@@ -261,8 +269,7 @@ bool is_private(uint64_t address) {  // shared or local
 }
 
 int copy(Call& call, DeviceWork work, uint32_t kind, uint64_t stream) {
-    if (kind > 4) return invalid_memcpy_direction;
-    if (kind < 3) return invalid_memcpy_direction;  // kernels copy from device to device, or by address
+    if (kind != 3 && kind != 4) return invalid_memcpy_direction;  // from device to device, or as the addresses say
     if (is_private(work.to) || is_private(work.from)) return invalid_value;
     if (work.width == 0 || work.height == 0) return success;
     if (call.full()) return launch_out_of_resources;

@@ -400,9 +400,9 @@ LaunchResult Machine::State::move_bytes(const DeviceWork& work, const Function& 
     const auto view = memory.view();
     const bool copies = work.kind == DeviceWork::Kind::copy;
     LaunchResult result;
-    auto check = [&](uint64_t address, const char* what) {
+    auto check = [&](uint64_t address, const char* what, bool writes) {
         const Allocation* allocation = Memory::find(*view, address);
-        if (allocation && work.width <= allocation->end() - address) return true;
+        if (allocation && work.width <= allocation->end() - address && !(writes && allocation->read_only)) return true;
         char head[96];
         std::snprintf(head, sizeof head, "%s of %llu bytes at 0x%llx is ", what,
                       static_cast<unsigned long long>(work.width), static_cast<unsigned long long>(address));
@@ -415,7 +415,7 @@ LaunchResult Machine::State::move_bytes(const DeviceWork& work, const Function& 
     };
     for (uint64_t row = 0; row < work.height; ++row) {
         const uint64_t to = work.to + row * work.to_pitch, from = work.from + row * work.from_pitch;
-        if (!check(to, "write") || (copies && !check(from, "read"))) break;
+        if (!check(to, "write", true) || (copies && !check(from, "read", false))) break;
         if (copies)
             std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), work.width);
         else

@@ -51,6 +51,7 @@ void DeviceHeap::reserve(uint64_t bytes) {
 
 uint64_t DeviceHeap::allocate(uint64_t bytes) {
     std::lock_guard lock(mutex_);
+    if (bytes > bytes_) return 0;
     bytes = std::max<uint64_t>(16, (bytes + 15) / 16 * 16);
     for (size_t i = 0; i < pieces_.size(); ++i) {
         if (pieces_[i].used || pieces_[i].bytes < bytes) continue;

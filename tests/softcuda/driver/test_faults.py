@@ -74,3 +74,59 @@ for attempt in range(3):
     context.detach()
 """)
     assert done.stdout.split("\n")[:3] == ["an illegal memory access was encountered", "7", "7"], done.stderr
+
+
+DYNAMIC = """
+import pycuda.driver as cuda
+from pycuda.compiler import DynamicSourceModule
+cuda.init()
+context = cuda.Device(0).make_context()
+kernel = DynamicSourceModule(r'''
+__global__ void child(int *a, int n) { CHILD }
+__global__ void middle(int *a, int n) { child<<<1, 32>>>(a, n); }
+__global__ void parent(int *a) { PARENT }
+''').get_function('parent')
+data = cuda.mem_alloc(400)
+kernel(data, block=(1, 1, 1), grid=(1, 1))
+try:
+    context.synchronize()
+except cuda.Error as error:
+    print(error)
+import os, sys; sys.stdout.flush(); os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("stream", ["0", "cudaStreamFireAndForget", "cudaStreamTailLaunch"])
+def test_a_childs_fault_ends_the_launch_and_names_the_child(program, stream):
+    source = DYNAMIC.replace("CHILD", "a[threadIdx.x + n] = 1;")
+    done = program(source.replace("PARENT", f"middle<<<1, 1, 0, {stream}>>>(a, 100);"))
+    assert done.stdout.endswith("an illegal memory access was encountered\n"), done.stdout + done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("softcuda: illegal address: kernel child, block (0,0,0), thread (0,0,0): ")
+    assert "allocation" in line
+    assert "; launched by kernel middle" in line
+
+
+def test_a_copy_that_a_kernel_asked_for_faults(program):
+    done = program(DYNAMIC.replace("PARENT", "cudaMemsetAsync(a, 0, 500, 0);").replace("CHILD", ""))
+    assert done.stdout.endswith("an illegal memory access was encountered\n"), done.stdout + done.stderr
+    assert "memset asked for by kernel parent: write of 500 bytes" in done.stderr
+
+
+def test_a_runaway_child_ends_at_the_time_limit(program):
+    source = DYNAMIC.replace("CHILD", "volatile int *v = a; while (v[0] != 12345) ;")
+    done = program(source.replace("PARENT", "child<<<1, 1>>>(a, 0);"), SOFTCUDA_TIMEOUT="0.5")
+    assert "the launch timed out and was terminated" in done.stdout, done.stdout + done.stderr
+    assert "timeout: kernel child" in done.stderr
+
+
+def test_a_launch_on_the_device_that_is_refused_is_told_once(program):
+    done = program(
+        DYNAMIC.replace("CHILD", "").replace("PARENT", "for (int i = 0; i < 9; i++) child<<<1, 2000>>>(a, 0);"),
+        SOFTCUDA_QUIET="0",
+    )
+    told = [line for line in done.stderr.splitlines() if "refused" in line]
+    assert told == [
+        "softcuda: kernel parent: a launch on the device refused: kernel child: a block of (2000, 1, 1) threads, "
+        "at most (1024, 1024, 64)"
+    ]
