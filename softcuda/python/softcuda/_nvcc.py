@@ -74,7 +74,8 @@ class Request:
         """Note what matters here; True if nvcc is not to see the option."""
         if name in MODES:
             self.mode = MODES[name]
-            return self.mode in ("o", "a")
+            if self.mode in ("o", "a"):  # -dc and -lib, which are done here
+                return True
         elif name in ("dlink", "device-link"):
             self.links = True
             return True
@@ -344,10 +345,12 @@ def main() -> None:
         sys.stdout.write(identity(nvcc))
         return
     if request.links or request.mode == "a":
-        return join_modules(nvcc, request)
+        join_modules(nvcc, request)
+        return
     need_host_compiler(request)
     if request.mode == "o":
-        return compile_objects(nvcc, request)
+        compile_objects(nvcc, request)
+        return
     if request.mode not in ("cubin", "fatbin", "ptx"):
         os.execv(nvcc, [nvcc, *arguments])
     ptx = in_scratch(compile_source, nvcc, request, request.rest)

@@ -26,7 +26,10 @@ Handles& handles() {
 bool forked() { return in_child.load(std::memory_order_relaxed); }
 
 Device::Device(const DeviceProfile& profile, uint64_t capacity, const MachineConfig& config)
-    : profile(&profile), name(std::string(profile.name) + " (softcuda)"), memory(capacity), machine(with_services(config), memory) {}
+    : profile(&profile),
+      name(std::string(profile.name) + " (softcuda)"),
+      memory(capacity),
+      machine(with_services(config), memory) {}
 
 bool Device::has_attribute(CUdevice_attribute attribute, int& value) const {
     for (size_t i = 0; i < profile->count; ++i)

@@ -39,7 +39,8 @@ struct Device {
     bool has_attribute(CUdevice_attribute attribute, int& value) const;
     int profile_major() const;  // of the compute capability
 };
-MachineConfig with_services(MachineConfig config);  // what kernels that launch kernels ask the driver
+// The same with what kernels that launch kernels ask the driver.
+MachineConfig with_services(MachineConfig config);
 Device& device();                     // CUDA_ERROR_NOT_INITIALIZED before cuInit
 void start_device();                  // cuInit; reads SOFTCUDA_*
 void check_device(CUdevice ordinal);  // CUDA_ERROR_INVALID_DEVICE

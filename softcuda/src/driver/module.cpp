@@ -61,8 +61,9 @@ ptx::Module read_image(const char* text) {
         launches = launches || symbol.starts_with("function '__cudaCDP2");
     }
     if (launches)
-        errors += "\nkernels that launch kernels must be linked with libcudadevrt: cuLinkAddFile, or PyCUDA's "
-                  "DynamicSourceModule";
+        errors +=
+            "\nkernels that launch kernels must be linked with libcudadevrt: cuLinkAddFile, or PyCUDA's "
+            "DynamicSourceModule";
     if (!errors.empty()) throw ptx::LinkError(errors);
     return module;
 }

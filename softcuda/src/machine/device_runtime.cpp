@@ -224,9 +224,7 @@ int stream_create(Call& call) {
     return success;
 }
 
-int stream_destroy(Call& call) {
-    return call.grid.streams.erase(call.get(0)) ? success : invalid_resource_handle;
-}
+int stream_destroy(Call& call) { return call.grid.streams.erase(call.get(0)) ? success : invalid_resource_handle; }
 
 bool is_stream(Call& call, uint64_t stream) { return stream == 0 || call.grid.streams.contains(stream); }
 

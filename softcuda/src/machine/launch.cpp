@@ -313,8 +313,7 @@ struct Machine::State {
     std::vector<Parameters> params;  // by depth: a parent's stay while its children run
     uint64_t grid_workspace = 0;
 
-    State(const MachineConfig& given, Memory& device)
-        : config(given), memory(device), heap(device), runtime(device) {}
+    State(const MachineConfig& given, Memory& device) : config(given), memory(device), heap(device), runtime(device) {}
 
     // One grid, all that it launches, and the tail launches of all those.
     LaunchResult run(const Program& program, const Function& kernel, const LaunchConfig& config, const Family& family,
@@ -352,8 +351,9 @@ LaunchResult Machine::launch(const Program& program, const Function& kernel, con
     if (const char* limit = std::getenv("SOFTCUDA_TIMEOUT"); limit && *limit) machine.time_limit_s = std::atof(limit);
     if (machine.time_limit_s > 0) {
         family.has_deadline = true;
-        family.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                                 std::chrono::duration<double>(machine.time_limit_s));
+        family.deadline =
+            std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                   std::chrono::duration<double>(machine.time_limit_s));
     }
     state_->runtime.pending = 0;
     state_->runtime.said_why = false;

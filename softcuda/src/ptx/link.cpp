@@ -115,9 +115,8 @@ void drop_unused_members(std::vector<Part>& parts) {
         for (size_t i = 0; i < parts.size(); ++i) {
             if (kept[i]) continue;
             const std::set<std::string> offers = definitions(parts[i].module);
-            if (std::none_of(offers.begin(), offers.end(), [&](const std::string& name) {
-                    return needed.contains(name) && !defined.contains(name);
-                }))
+            if (std::none_of(offers.begin(), offers.end(),
+                             [&](const std::string& name) { return needed.contains(name) && !defined.contains(name); }))
                 continue;
             keep(i);
             more = true;
@@ -185,7 +184,8 @@ class Joiner {
         for (Part& part : parts) {
             part_ = &part.name;
             Module& module = part.module;
-            if (std::pair(module.version_major, module.version_minor) > std::pair(out_.version_major, out_.version_minor))
+            if (std::pair(module.version_major, module.version_minor) >
+                std::pair(out_.version_major, out_.version_minor))
                 std::tie(out_.version_major, out_.version_minor) = std::tie(module.version_major, module.version_minor);
             if (out_.target.empty() || target_of(module.target) > target_of(out_.target)) out_.target = module.target;
             out_.address_size = module.address_size;
@@ -318,7 +318,9 @@ Image split_image(std::string_view text, const std::string& name) {
         at = end + 1;
     }
     if (image.linked) {  // what stands before the first mark
-        auto blank = [](const LinkInput& input) { return input.text.find_first_not_of(" \t\r\n") == std::string::npos; };
+        auto blank = [](const LinkInput& input) {
+            return input.text.find_first_not_of(" \t\r\n") == std::string::npos;
+        };
         std::erase_if(image.inputs, blank);
     }
     return image;
