@@ -52,7 +52,7 @@ size_t text_index(int code) {
     return last;
 }
 
-constexpr uint64_t tail_launch = 3, fire_and_forget = 4;  // cudaStream_t
+constexpr uint64_t per_thread = 2, tail_launch = 3, fire_and_forget = 4;  // cudaStream_t; 0: the block's own
 
 struct Extent {  // dim3
     uint32_t x, y, z;
@@ -110,9 +110,12 @@ class Call {
         services().say("kernel " + launch.kernel->name + ": a launch on the device refused: " + why);
     }
 
+    bool orders(uint64_t stream) const {  // a stream that takes events
+        return stream == 0 || stream == per_thread || grid.streams.contains(stream);
+    }
     int enqueue(DeviceWork work, uint64_t stream) {
-        if (stream != 0 && stream != tail_launch && stream != fire_and_forget && !grid.streams.contains(stream))
-            return invalid_resource_handle;
+        const bool special = stream == tail_launch || stream == fire_and_forget;
+        if (!special && !orders(stream)) return invalid_resource_handle;
         (stream == tail_launch ? grid.tail : grid.pending).push_back(std::move(work));
         ++grid.device.pending;
         return success;
@@ -226,10 +229,8 @@ int stream_create(Call& call) {
 
 int stream_destroy(Call& call) { return call.grid.streams.erase(call.get(0)) ? success : invalid_resource_handle; }
 
-bool is_stream(Call& call, uint64_t stream) { return stream == 0 || call.grid.streams.contains(stream); }
-
 int stream_wait(Call& call) {  // (stream, event, flags)
-    bool known = is_stream(call, call.get(0)) && call.grid.events.contains(call.get(1));
+    bool known = call.orders(call.get(0)) && call.grid.events.contains(call.get(1));
     return known ? success : invalid_resource_handle;
 }
 
@@ -242,7 +243,7 @@ int event_create(Call& call) {
 }
 
 int event_record(Call& call) {  // (event, stream)
-    bool known = call.grid.events.contains(call.get(0)) && is_stream(call, call.get(1));
+    bool known = call.grid.events.contains(call.get(0)) && call.orders(call.get(1));
     return known ? success : invalid_resource_handle;
 }
 

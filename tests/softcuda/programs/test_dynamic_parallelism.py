@@ -161,6 +161,7 @@ def test_a_stream_keeps_its_order_and_an_event_that_of_two(dynamic, names) -> No
             cudaEventRecord(event, one);
             cudaStreamWaitEvent(other, event, 0);
             child<<<1, 1, 0, other>>>(log, 3);
+            child<<<1, 1, 0, cudaStreamPerThread>>>(log, 4);
             if (cudaGetLastError() != cudaSuccess) write(log, -1);
             cudaEventDestroy(event);
             cudaStreamDestroy(one);
@@ -168,7 +169,7 @@ def test_a_stream_keeps_its_order_and_an_event_that_of_two(dynamic, names) -> No
         }
         """
     ).get_function("parent")
-    assert names(kernel) == [1, 2, 3]
+    assert names(kernel) == [1, 2, 3, 4]
 
 
 def test_memory_of_the_device_runtime(dynamic) -> None:
