@@ -1,4 +1,5 @@
-// ldmatrix and stmatrix: 8x8 matrices of 16-bit elements between shared memory and the fragments that mma.sync takes.
+// ldmatrix and stmatrix: 8x8 matrices of 16-bit elements between shared memory and the fragments that mma.sync takes;
+// movmatrix: such a matrix transposed in its registers.
 //
 // Lane i of lanes 8k..8k+7 names the address of row i % 8 of matrix k.  A lane's register for a matrix holds two neighbours
 // of row lane / 4, columns 2 * (lane % 4) and the next; with .trans, of the matrix transposed.
@@ -75,10 +76,28 @@ void decode_fragment(Decoder& decoder, bool stores) {
     op.imm = reinterpret_cast<uintptr_t>(decoder.keep(fragment));  // not op.extra: there `meet` looks for a MeetShape
 }
 
+void exec_move_matrix(Warp& warp, const Op& op, uint32_t lanes) {
+    if (lanes != all_lanes)
+        warp.fault(FaultKind::illegal_instruction, op, std::countr_zero(lanes), "moving matrices needs all 32 lanes");
+    uint16_t matrix[8][8], *out = warp.row<uint16_t>(op.dst);
+    std::memcpy(matrix, warp.row<uint16_t>(op.a), sizeof matrix);
+    for (int i = 0; i < 64; ++i) out[i] = matrix[i % 8][i / 8];
+}
+void decode_move_matrix(Decoder& decoder) {
+    decoder.take("sync"), decoder.take("aligned");
+    if (!decoder.take("m8n8") || !decoder.take("trans") || !decoder.take("b16")) decoder.unsupported();
+    if (decoder.count() != 2) decoder.unsupported("wrong number of operands");
+    const uint32_t a = decoder.source(1, Type::b32).offset, d = decoder.destination(0, Type::b32).offset;
+    Op& op = decoder.emit(exec_move_matrix);
+    op.dst = d, op.a = a;
+    op.flow = Flow::meet;  // op.d is 0: all lanes of the warp
+}
+
 }  // namespace
 
 void register_fragment(OperationTable& table) {
     table.add("ldmatrix", [](Decoder& decoder) { decode_fragment(decoder, false); });
+    table.add("movmatrix", decode_move_matrix);
     table.add("stmatrix", [](Decoder& decoder) { decode_fragment(decoder, true); });
 }
 

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-NAMES = ("a", "b", "c", "e", "f", "g", "i", "j", "k", "l", "m", "n")
+NAMES = ("a", "b", "c", "e", "f", "g", "i", "j", "k", "l", "m", "n", "o", "r", "s", "t", "u", "v")
 # Bits of the register of an operand or result kind; predicates are kept as words.
 BITS = {
     "f16": 16,
@@ -32,7 +32,7 @@ LANES = {0: 128, 1: 1024, 2: 1280, 3: 1536}
 def bits_of(kind: str) -> int:
     if kind in BITS:
         return BITS[kind]
-    return 64 if kind in ("u64", "s64", "b64") else 32
+    return 64 if kind in ("u64", "s64", "b64") or kind.endswith(":f64") else 32
 
 
 @dataclass(frozen=True)
@@ -602,10 +602,7 @@ def atomic(space: str, name: str, kind: str, instruction: str, operands: tuple[s
 
 
 def matrices() -> Iterator[Form]:
-    """mma.sync on small integers, which every order of summing gets exactly, and on fractions, within a bound.
-
-    The bound is ours, for PTX states none: each of k products and an addend, all below one, may lose 2^-22.
-    """
+    """mma.sync: exact, also where an H200 does not round as IEEE does, for softcuda models how it cuts off."""
     shapes = [
         ("m16n8k8", "f16", 2, 1),
         ("m16n8k16", "f16", 4, 2),
@@ -615,24 +612,40 @@ def matrices() -> Iterator[Form]:
         ("m16n8k8", "tf32", 4, 2),
     ]
     for shape, t, a, b in shapes:
-        k = int(shape.split("k")[1])
-        for values in ("int", "unit"):
+        for values in ("int", "unit", "wide", "rare"):
             pair = f"{values}{1 if t == 'tf32' else 2}:{t}"
             for to in ("f32", "f16") if t == "f16" else ("f32",):
                 c = 4 if to == "f32" else 2
                 addend = f"{values}1:f32" if to == "f32" else f"{values}2:f16"
-                check = "exact" if values == "int" else f"abs:{k + 1}*2^-22"
                 name = f"mma.sync.aligned.{shape}.row.col.{to}.{t}.{t}.{to}"
-                yield matrix(f"{name} {values}", name, [pair] * a, [pair] * b, [addend] * c, check)
+                yield matrix(f"{name} {values}", name, [pair] * a, [pair] * b, [addend] * c)
     name = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"
     powers = " ".join(f"and.b32 %{n}, %{n}, 0xb0b0b0b0;" for n in NAMES[:6])
-    form = matrix(name, name, ["b32"] * 4, ["b32"] * 2, ["int1:f32"] * 4, "abs:2^-8")
+    form = matrix(name, name, ["b32"] * 4, ["b32"] * 2, ["int1:f32"] * 4)
     yield Form(form.name, f"{powers} {form.body}", form.results, form.operands, form.check, form.lanes)
+    for ta, tb in (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e4m3"), ("e5m2", "e5m2")):
+        for shape, a, b in (("m16n8k16", 2, 1), ("m16n8k32", 4, 2)):
+            for to in ("f32", "f16"):
+                for values in ("wide", "rare"):
+                    name = f"mma.sync.aligned.{shape}.row.col.{to}.{ta}.{tb}.{to}"
+                    sums = [f"{values}1:f32"] * 4 if to == "f32" else [f"{values}2:f16"] * 2
+                    yield matrix(f"{name} {values}", name, [f"{values}4:{ta}"] * a, [f"{values}4:{tb}"] * b, sums)
+    # The form of sm_70, which later hardware emulates; how it rounds to f16 is not known to the last bit.
+    for layouts in ("row.col", "col.row", "row.row", "col.col"):
+        for to in ("f32", "f16"):
+            name = f"mma.sync.aligned.m8n8k4.{layouts}.{to}.f16.f16.{to}"
+            sums = ["wide1:f32"] * 8 if to == "f32" else ["wide2:f16"] * 4
+            yield matrix(name, name, ["wide2:f16"] * 2, ["wide2:f16"] * 2, sums, "exact" if to == "f32" else "ulp:1")
     name = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
     whole = " ".join(f"cvt.s64.s8 %{n}, %{n}; cvt.rn.f64.s64 %{n}, %{n};" for n in NAMES[:4])
     yield Form(
         name, f"{whole} {name} {{%d, %d1}}, {{%a}}, {{%b}}, {{%c, %e}};", ("f64", "f64"), ("b64",) * 4, lanes=128
     )
+    for shape, a, b, c in (("m8n8k4", 1, 1, 2), ("m16n8k4", 2, 1, 4), ("m16n8k8", 4, 2, 4), ("m16n8k16", 8, 4, 4)):
+        for values in ("wide", "rare"):
+            for rounding in ("", ".rz", ".rm", ".rp") if values == "wide" else ("",):
+                name = f"mma.sync.aligned.{shape}.row.col{rounding}.f64.f64.f64.f64"
+                yield matrix(f"{name} {values}", name, *([f"{values}1:f64"] * n for n in (a, b, c)), result="f64")
     # ldmatrix: lane i stores a word and names a row of sixteen bytes.
     for count in (1, 2, 4):
         for trans in ("", ".trans"):
@@ -644,28 +657,171 @@ def matrices() -> Iterator[Form]:
                 f"xor.b32 %x, %x, 48; {name} {results}, [%x];"
             )
             yield Form(name, body, ("b32",) * count, ("b32",) * 4, lanes=128)
+    yield plain("movmatrix.sync.aligned.m8n8.trans.b16", "b32", "b32", lanes=128)
     for ta in ("s8", "u8"):
         for tb in ("s8", "u8"):
             for shape, a, b in (("m16n8k16", 2, 1), ("m16n8k32", 4, 2)):
                 for sat in ("", ".satfinite"):
                     name = f"mma.sync.aligned.{shape}.row.col{sat}.s32.{ta}.{tb}.s32"
-                    yield matrix(name, name, ["b32"] * a, ["b32"] * b, ["s32"] * 4, "exact")
+                    yield matrix(name, name, ["b32"] * a, ["b32"] * b, ["s32"] * 4)
+    for bits, shapes_of_bits in (
+        ("8", (("m8n8k16", 1, 1, 2),)),
+        ("4", (("m8n8k32", 1, 1, 2), ("m16n8k32", 2, 1, 4), ("m16n8k64", 4, 2, 4))),
+    ):
+        for ta, tb in (("s", "s"), ("s", "u"), ("u", "s"), ("u", "u")):
+            for shape, a, b, c in shapes_of_bits:
+                for sat in ("", ".satfinite"):
+                    name = f"mma.sync.aligned.{shape}.row.col{sat}.s32.{ta}{bits}.{tb}{bits}.s32"
+                    yield matrix(name, name, ["b32"] * a, ["b32"] * b, ["s32"] * c)
+    for shape, a, b, c in (("m8n8k128", 1, 1, 2), ("m16n8k128", 2, 1, 4), ("m16n8k256", 4, 2, 4)):
+        for op in ("xor", "and"):
+            name = f"mma.sync.aligned.{shape}.row.col.s32.b1.b1.s32.{op}.popc"
+            yield matrix(name, name, ["b32"] * a, ["b32"] * b, ["s32"] * c)
 
 
-def matrix(name: str, instruction: str, a: list[str], b: list[str], c: list[str], check: str) -> Form:
-    kinds = (*a, *b, *c)
+def sparse_matrices() -> Iterator[Form]:
+    """mma.sp.  Indices ascend within each four bits: what else a selector's lanes may hold is not defined."""
+    table = [
+        ("m16n8k16", "f16", "f16", "f32", 2, 2, 4),
+        ("m16n8k16", "f16", "f16", "f16", 2, 2, 4),
+        ("m16n8k32", "f16", "f16", "f32", 4, 4, 2),
+        ("m16n8k32", "f16", "f16", "f16", 4, 4, 2),
+        ("m16n8k16", "bf16", "bf16", "f32", 2, 2, 4),
+        ("m16n8k32", "bf16", "bf16", "f32", 4, 4, 2),
+        ("m16n8k8", "tf32", "tf32", "f32", 2, 2, 4),
+        ("m16n8k16", "tf32", "tf32", "f32", 4, 4, 2),
+        ("m16n8k64", "e4m3", "e4m3", "f32", 4, 4, 1),
+        ("m16n8k64", "e5m2", "e4m3", "f32", 4, 4, 1),
+        ("m16n8k32", "s8", "u8", "s32", 2, 2, 2),
+        ("m16n8k64", "s8", "s8", "s32", 4, 4, 1),
+        ("m16n8k64", "s4", "u4", "s32", 2, 2, 2),
+        ("m16n8k128", "u4", "s4", "s32", 4, 4, 1),
+    ]
+    for shape, ta, tb, to, a, b, selectors in table:
+        whole = to == "s32"
+        per = {"f16": "2", "bf16": "2", "tf32": "1"}.get(ta, "4")
+        factors = [["b32"] * n if whole else [f"wide{per}:{t}"] * n for t, n in ((ta, a), (tb, b))]
+        sums = ["s32"] * 4 if whole else ["wide1:f32"] * 4 if to == "f32" else ["wide2:f16"] * 2
+        for ordered in ("::ordered_metadata", ""):
+            for selector in range(selectors):
+                name = f"mma.sp{ordered}.sync.aligned.{shape}.row.col.{to}.{ta}.{tb}.{to}"
+                indices = "sparse1" if ta == "tf32" else "sparse2"
+                yield matrix(f"{name} {selector}", name, *factors, sums, tail=(indices, selector))
+
+
+def wmma_matrices() -> Iterator[Form]:
+    """wmma through shared memory: what fragments hold after a load, what a store leaves, and products between."""
+    shapes: list[tuple[int, int, int, tuple[str, ...]]] = [
+        (m, n, 16, ("f16", "bf16", "s8", "u8")) for m, n in ((16, 16), (32, 8), (8, 32))
+    ]
+    shapes += [(16, 16, 8, ("tf32",)), (8, 8, 4, ("f64",)), (8, 8, 32, ("s4", "u4")), (8, 8, 128, ("b1",))]
+    width = {"f16": 16, "bf16": 16, "s8": 8, "u8": 8, "tf32": 32, "f64": 64, "s4": 4, "u4": 4, "b1": 1}
+    for m, n, k, types in shapes:
+        shape = f"m{m}n{n}k{k}"
+        for t in types:
+            bits, word = width[t], "b64" if t == "f64" else "b32"
+            size = 64 if t == "f64" else 32
+            words = {"a": m * k * bits // 32 // size, "b": k * n * bits // 32 // size}
+            registers = {x: 8 if t == "f16" else count for x, count in words.items()}
+            leading = {"a.row": k, "a.col": m, "b.row": n, "b.col": k}
+            sides = ("a.row", "a.col", "b.row", "b.col") if bits >= 8 else ("a.row", "b.col")
+            for side in sides:
+                x = side[0]
+                load = f"wmma.load.{side[0]}.sync.aligned.{side[2:]}.{shape}.shared.{t}"
+                results = braces("d", registers[x])
+                body = f"{staged(words[x], size)} {load} {results}, [%w], {leading[side]};"
+                yield Form(load, body, (word,) * registers[x], (word,) * words[x], lanes=128)
+            for to in (
+                ("f32", "f16") if t == "f16" else ("f64",) if t == "f64" else ("f32",) if t in "bf16 tf32" else ("s32",)
+            ):
+                c = m * n // 32 // (2 if to == "f16" else 1)
+                values = "b32" if to == "s32" else f"wide{2 if to == 'f16' else 1}:{to}"
+                factor = "b32" if to == "s32" else f"wide{32 // bits if bits < 64 else 1}:{t}"
+                if t == types[0]:
+                    yield from wmma_sums(shape, m, n, to, c)
+                kinds = f"{to}.{to}" if t == "f16" else f"{to}.{t}.{t}.{to}"
+                for op in (".xor.popc", ".and.popc") if t == "b1" else ("",):
+                    for layouts in ("row.col", "col.row") if bits >= 8 else ("row.col",):
+                        la, lb = layouts.split(".")
+                        name = f"wmma.mma{op}.sync.aligned.{layouts}.{shape}.{kinds}"
+                        kind = "f64" if to == "f64" else "b32"
+                        fragments = (
+                            f".reg .{kind} {braces('fa', registers['a'])[1:-1]}, {braces('fb', registers['b'])[1:-1]};"
+                        )
+                        load = [
+                            f"{staged(words[x], size, first).removeprefix(SHARED)} "
+                            f"wmma.load.{x}.sync.aligned.{by}.{shape}.shared.{t} "
+                            f"{braces('f' + x, registers[x])}, [%w], {leading[f'{x}.{by}']}; bar.sync 0;"
+                            for x, by, first in (("a", la, 0), ("b", lb, words["a"]))
+                        ]
+                        at = words["a"] + words["b"]
+                        c_registers = "{" + ", ".join(f"%{r}" for r in NAMES[at : at + c]) + "}"
+                        a_registers, b_registers = (braces("f" + x, registers[x]) for x in "ab")
+                        product = f"{name} {braces('d', c)}, {a_registers}, {b_registers}, {c_registers};"
+                        body = f"{fragments} {SHARED} {load[0]} {load[1]} {product}"
+                        result = "f16x2" if to == "f16" else to
+                        yield Form(name, body, (result,) * c, (factor,) * at + (values,) * c, lanes=128)
+
+
+SHARED = ".shared .align 128 .b8 tile[4096];"
+
+
+def staged(count: int, bits: int, first: int = 0) -> str:
+    """Each warp's lanes put `count` operands into its half of shared memory; %w points there."""
+    names = NAMES[first : first + count]
+    size = bits // 8
+    lines = [f"{SHARED} mov.u64 %w, tile; mov.u32 %x, %tid.x; and.b32 %x, %x, 32; mad.wide.u32 %w, %x, 64, %w;"]
+    lines.append(f"mad.wide.u32 %address, %lane, {count * size}, %w;")
+    lines += [f"st.shared.b{bits} [%address+{i * size}], %{name};" for i, name in enumerate(names)]
+    lines.append("bar.sync 0;")
+    return " ".join(lines)
+
+
+def braces(name: str, count: int) -> str:
+    return "{" + ", ".join(f"%{name}{i or ''}" for i in range(count)) + "}"
+
+
+def wmma_sums(shape: str, m: int, n: int, to: str, count: int) -> Iterator[Form]:
+    """Loads and stores of accumulators."""
+    word, bits = ("b64", 64) if to == "f64" else ("b32", 32)
+    for layout, leading in (("row", n), ("col", m)):
+        load = f"wmma.load.c.sync.aligned.{layout}.{shape}.shared.{to}"
+        body = f"{staged(count, bits)} {load} {braces('d', count)}, [%w], {leading};"
+        yield Form(load, body, (word,) * count, (word,) * count, lanes=128)
+        store = f"wmma.store.d.sync.aligned.{layout}.{shape}.shared.{to}"
+        registers = "{" + ", ".join(f"%{x}" for x in NAMES[:count]) + "}"
+        reads = " ".join(f"ld.shared.b{bits} %d{i or ''}, [%address+{i * bits // 8}];" for i in range(count))
+        body = f"{staged(count, bits)} {store} [%w], {registers}, {leading}; bar.sync 0; {reads}"
+        yield Form(store, body, (word,) * count, (word,) * count, lanes=128)
+
+
+def matrix(
+    name: str,
+    instruction: str,
+    a: list[str],
+    b: list[str],
+    c: list[str],
+    check: str = "exact",
+    result: str = "",
+    tail: tuple[str, int] | None = None,  # a sparse A: the kind of its indices, and the selector
+) -> Form:
+    kinds = (*a, *b, *c, *(tail[:1] if tail else ()))
     registers = [f"%{n}" for n, _ in zip(NAMES, kinds, strict=False)]
 
-    def braces(first: int, count: int) -> str:
+    def some(first: int, count: int) -> str:
         return "{" + ", ".join(registers[first : first + count]) + "}"
 
-    results = "{" + ", ".join(f"%d{i or ''}" for i in range(len(c))) + "}"
-    body = f"{instruction} {results}, {braces(0, len(a))}, {braces(len(a), len(b))}, {braces(len(a) + len(b), len(c))};"
-    kind = "f16x2" if ".row.col.f16" in instruction else "s32" if ".s32" in instruction else "f32"
+    body = f"{instruction} {braces('d', len(c))}, {some(0, len(a))}, {some(len(a), len(b))}, "
+    body += some(len(a) + len(b), len(c))
+    body += f", {registers[-1]}, {tail[1]};" if tail else ";"
+    layouts = ("row.col", "col.row", "row.row", "col.col")
+    half = any(f".{layout}.f16" in instruction for layout in layouts)
+    kind = result or ("f16x2" if half else "s32" if ".s32" in instruction else "f32")
     return Form(name, body, (kind,) * len(c), kinds, check, lanes=128)
 
 
 GROUPS = (integers, carries, bits, video, floats, halves, comparisons, conversions, warps, atomics, matrices)
+GROUPS += (sparse_matrices, wmma_matrices)
 # By family, each name once in all.
 FAMILIES: dict[str, list[Form]] = {}
 _seen: set[str] = set()

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from forms import Form, all_forms, bits_of
 from inputs import operands
 
-PTX_VERSION, TARGET = "8.5", "sm_90"
+PTX_VERSION, TARGET = "8.7", "sm_90"
 THREADS = 64
 TOGETHER = 48  # forms a module
 

@@ -150,6 +150,15 @@ def scalar(kind: str, raw: np.ndarray) -> tuple[list[int], np.ndarray]:
             1,
         ]
         return corners, _bits32(((raw >> U64(11)).astype(np.float64) / 2.0**53 * 2 - 1) * 152)
+    if kind.startswith(
+        "sparse"
+    ):  # indices of mma.sp: each four bits name elements 0 to 3 (sparse1: halves) that ascend
+        nibbles = [0x4, 0xE] if kind == "sparse1" else [0x4, 0x8, 0xC, 0x9, 0xD, 0xE]
+        chosen = [((raw >> U64(8 * i)) % U64(len(nibbles))).astype(np.int64) for i in range(8)]
+        table = np.array(nibbles, dtype=U64)
+        return [], sum((table[c] << U64(4 * i) for i, c in enumerate(chosen)), U64(0))
+    if kind.startswith(("wide", "rare")):
+        return [], spread_values(kind, raw)
     if ":" in kind:
         return [], matrix_values(kind, raw)
     bits = int(kind[1:])
@@ -177,6 +186,32 @@ def matrix_values(kind: str, raw: np.ndarray) -> np.ndarray:
 
     low = one(raw & U64(0xFFFFFFFF))
     return low | one(raw >> U64(32)) << U64(16) if shape[-1] == "2" else low
+
+
+SMALL_FLOATS = FLOATS | {"tf32": (8, 10), "e4m3": (4, 3), "e5m2": (5, 2)}
+
+
+def spread_values(kind: str, raw: np.ndarray) -> np.ndarray:
+    """wide2:f16: two halves of a word, over many powers of two; rare2:f16: one in 64 NaN, infinite, subnormal."""
+    shape, form = kind.split(":")
+    exponent, fraction = SMALL_FLOATS[form]
+    bias, bits = (1 << exponent - 1) - 1, 1 + exponent + fraction
+    span = min(2 * bias - 1, 25)
+    infinity = ((1 << exponent) - 1) << fraction
+    corners = [0, 1, (1 << fraction) - 1, infinity, infinity | 1, infinity - 1, (1 << bits - 1) - 1, 1 << fraction]
+    words = np.zeros(len(raw), dtype=U64)
+    for part in range(int(shape[-1])):
+        more = random_bits(f"{kind} {part}", len(raw)) ^ raw
+        power = U64(bias - span // 2) + (more >> U64(8)) % U64(span)
+        value = (more >> U64(60)) << U64(bits - 1) & U64(1 << bits - 1)
+        value |= power << U64(fraction) | (random_bits(f"{kind} {part} fraction", len(raw)) ^ more) & U64(
+            (1 << fraction) - 1
+        )
+        if shape[:4] == "rare":
+            chosen = np.array(corners, dtype=U64)[((more >> U64(3)) % U64(len(corners))).astype(np.int64)]
+            value = np.where((more >> U64(20)) % U64(64) == 0, chosen | (value & U64(1 << bits - 1)), value)
+        words |= value << U64(part * bits)
+    return words << U64(13) if form == "tf32" else words
 
 
 def operands(kinds: Sequence[str], count: int) -> list[np.ndarray]:

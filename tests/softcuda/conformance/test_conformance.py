@@ -37,8 +37,6 @@ REFUSED: dict[str, str] = {
     "vshr.": "as above",
     "vmad.": "as above",
     "vset.": "as above",
-    "mma.sync.aligned.m16n8k32.row.col.f32.e4m3": "mma of eight-bit floats",
-    "mma.sync.aligned.m8n8k4.row.col.f64": "mma of doubles",
 }
 
 
