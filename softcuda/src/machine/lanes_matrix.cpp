@@ -120,11 +120,11 @@ void decode_mma(Decoder& decoder) {
                                                          : Sparsity::two_of_four;
     check_shape(decoder, tile, k);
     tile.k = sparse ? k / 2 : k;
-    tile.half_sum = types[0] == "f16";
+    tile.half_result = tile.half_addend = types[0] == "f16";
     const bool whole = is_integer(tile.a_type) || tile.a_type == Element::b1;
-    const char* sum = tile.a_type == Element::f64 ? "f64" : whole ? "s32" : tile.half_sum ? "f16" : "f32";
+    const char* sum = tile.a_type == Element::f64 ? "f64" : whole ? "s32" : tile.half_result ? "f16" : "f32";
     if (types[0] != sum || types[3] != sum) refuse(decoder, "no such result");
-    if (tile.half_sum && tile.a_type != Element::f16 && !is_float8(tile.a_type)) refuse(decoder, "no such result");
+    if (tile.half_result && tile.a_type != Element::f16 && !is_float8(tile.a_type)) refuse(decoder, "no such result");
     if (tile.saturate && !is_integer(tile.a_type)) refuse(decoder, ".satfinite is for integers");
     if (rounding >= 0 && tile.a_type != Element::f64) refuse(decoder, "a rounding is for .f64");
     tile.rounding = rounding > 0 ? rounding : 0;
@@ -134,10 +134,10 @@ void decode_mma(Decoder& decoder) {
         tile.exclusive = operation == 0;
     }
     const Type word = tile.a_type == Element::f64 ? Type::b64 : Type::b32;
-    take_rows(decoder, 0, true, word, size_t(tile.sums()), tile.d.data());
+    take_rows(decoder, 0, true, word, size_t(tile.results()), tile.d.data());
     take_rows(decoder, 1, false, word, size_t(tile.a_registers()), tile.a.data());
     take_rows(decoder, 2, false, word, size_t(tile.b_registers()), tile.b.data());
-    take_rows(decoder, 3, false, word, size_t(tile.sums()), tile.c.data());
+    take_rows(decoder, 3, false, word, size_t(tile.addends()), tile.c.data());
     if (decoder.count() != (sparse ? 6u : 4u)) refuse(decoder, "wrong number of operands");
     if (sparse) {
         tile.indices = decoder.source(4, Type::b32).offset;

@@ -140,7 +140,7 @@ using Sums = float[most_rows * columns];  // element (i, j) at i * columns + j
 void load_sums(Warp& warp, const Tile& tile, Sums& c) {
     for (int h = 0; h < tile.rows / 8; ++h) {
         float* block = c + 8 * columns * h;
-        if (tile.half_sum) {
+        if (tile.half_addend) {
             F16::widen(warp.row<uint16_t>(tile.c[size_t(h)]), block, 2 * warp_size);
             continue;
         }
@@ -151,7 +151,7 @@ void load_sums(Warp& warp, const Tile& tile, Sums& c) {
 void store_sums(const Tile& tile, const Sums& d, Words& out) {
     for (int h = 0; h < tile.rows / 8; ++h) {
         const float* block = d + 8 * columns * h;
-        if (tile.half_sum) {
+        if (tile.half_result) {
             uint16_t halves[2 * warp_size];
             F16::round(block, halves, 2 * warp_size);
             std::memcpy(out.w32[h], halves, sizeof halves);
@@ -255,7 +255,7 @@ void sum_finite(const Tile& tile, const Factors<T>& f, const Factors<T>& powers,
         }
     }
     // Cut off to f32; what f16 will be rounded from keeps a mark of what was cut off.
-    const uint32_t mark = tile.half_sum;
+    const uint32_t mark = tile.half_result;
     for (int n = 0; n < tile.rows * columns; ++n) {
         const double x = exact[n], size = std::fabs(x);
         const float f = float(x);
@@ -357,7 +357,7 @@ void compute_floats(Warp& warp, const Tile& tile, Words& out) {
         load_sums(warp, tile, addend);
         for (int half = 0; half < 2; ++half) {
             sum_block<sparse>(tile, turned, half * tile.k / 2, (half + 1) * tile.k / 2, sums);
-            if (tile.half_sum) {
+            if (tile.half_result) {
                 uint16_t halves[most_rows * columns];
                 F16::round(sums, halves, tile.rows * columns);
                 F16::widen(halves, sums, tile.rows * columns);
@@ -387,7 +387,7 @@ void compute_integers(Warp& warp, const Tile& tile, Words& out) {
             for (int j = 0; j < columns; ++j) sums[i * columns + j] += x * b[j];
         }
     }
-    for (int r = 0; r < tile.sums(); ++r) {
+    for (int r = 0; r < tile.results(); ++r) {
         const auto* c = warp.row<int32_t>(tile.c[size_t(r)]);
         const float* block = sums + 8 * columns * (r / 2) + r % 2;
         for (int lane = 0; lane < warp_size; ++lane) {
@@ -409,7 +409,7 @@ void compute_bits(Warp& warp, const Tile& tile, Words& out) {
     for (int r = 0; r < tile.b_registers(); ++r)
         for (int lane = 0; lane < warp_size; ++lane)
             b[lane / 4][lane % 4 + 4 * r] = warp.row<uint32_t>(tile.b[size_t(r)])[lane];
-    for (int r = 0; r < tile.sums(); ++r) {
+    for (int r = 0; r < tile.results(); ++r) {
         for (int lane = 0; lane < warp_size; ++lane) {
             const uint32_t *x = a[lane / 4 + 8 * (r / 2)], *y = b[2 * (lane % 4) + r % 2];
             uint32_t count = warp.row<uint32_t>(tile.c[size_t(r)])[lane];
@@ -426,7 +426,7 @@ void compute_doubles(Warp& warp, const Tile& tile, Words& out) {
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
     const int halves = tile.rows / 8, before = std::fegetround();
     if (tile.rounding) std::fesetround(modes[tile.rounding]);
-    for (int r = 0; r < tile.sums(); ++r) {
+    for (int r = 0; r < tile.results(); ++r) {
         for (int lane = 0; lane < warp_size; ++lane) {
             volatile double sum = warp.row<double>(tile.c[size_t(r)])[lane];  // volatile: nothing crosses fesetround
             for (int k = 0; k < tile.k; ++k) {
@@ -459,7 +459,7 @@ void run_tiles(Warp& warp, const Op& op, uint32_t lanes) {
     }
     for (size_t i = 0; i < tiles.size(); ++i) {
         const Tile& tile = tiles[i];
-        for (int r = 0; r < tile.sums(); ++r) {
+        for (int r = 0; r < tile.results(); ++r) {
             if (tile.a_type == Element::f64)
                 std::memcpy(warp.row<uint64_t>(tile.d[size_t(r)]), out[i].w64[r], sizeof out[i].w64[r]);
             else

@@ -228,24 +228,21 @@ void decode_product(Decoder& decoder) {
     if (element_bits(tile.a_type) < 8 && !(a_by_row && !b_by_row)) refuse(decoder, "small elements are .row.col");
     if (bits != (operation >= 0) || bits != counts) refuse(decoder, "bits are multiplied by .xor.popc or .and.popc");
     tile.exclusive = operation == 0;
-    if (tile.saturate && !whole && tile.a_type != Element::f16) refuse(decoder, ".satfinite is for integers");
-    if (tile.saturate && tile.a_type == Element::f16) refuse(decoder, ".satfinite of f16 is no longer supported");
+    if (tile.saturate && !whole) refuse(decoder, ".satfinite is for integers");
     if (rounding >= 0 && tile.a_type != Element::f64) refuse(decoder, "a rounding is for .f64");
 
-    const bool half_result = types[0] == "f16", half_addend = types[3] == "f16";
     const char* sum = tile.a_type == Element::f64 ? "f64" : whole || bits ? "s32" : "f32";
     for (const std::string& type : {types[0], types[3]})
         if (type != sum && !(type == "f16" && tile.a_type == Element::f16)) refuse(decoder, "no such result");
-    if (half_result != half_addend) refuse(decoder, "sums of two types");
-    tile.half_sum = half_result;
+    tile.half_result = types[0] == "f16", tile.half_addend = types[3] == "f16";
 
     const Type word = tile.a_type == Element::f64 ? Type::b64 : Type::b32;
     std::array<uint32_t, 8> a{}, b{}, c{}, d{};
-    const int sums = shape.m * shape.n / warp_size / (half_result ? 2 : 1);
-    take_rows(decoder, 0, true, word, size_t(sums), d.data());
+    const int sums = shape.m * shape.n / warp_size;
+    take_rows(decoder, 0, true, word, size_t(tile.half_result ? sums / 2 : sums), d.data());
     take_rows(decoder, 1, false, word, size_t(factor_registers(Role::a, shape, tile.a_type)), a.data());
     take_rows(decoder, 2, false, word, size_t(factor_registers(Role::b, shape, tile.b_type)), b.data());
-    take_rows(decoder, 3, false, word, size_t(sums), c.data());
+    take_rows(decoder, 3, false, word, size_t(tile.half_addend ? sums / 2 : sums), c.data());
     if (decoder.count() != 4) refuse(decoder, "wrong number of operands");
     if (shape.transposed()) {  // D' = B' * A' + C'
         std::swap(a, b);
@@ -261,10 +258,8 @@ void decode_product(Decoder& decoder) {
         const size_t from_b = below ? 0 : i * size_t(tile.b_registers());
         for (size_t r = 0; r < size_t(tile.a_registers()); ++r) tiles[i].a[r] = a[from_a + r];
         for (size_t r = 0; r < size_t(tile.b_registers()); ++r) tiles[i].b[r] = b[from_b + r];
-        for (size_t r = 0; r < size_t(tile.sums()); ++r) {
-            tiles[i].c[r] = c[i * size_t(tile.sums()) + r];
-            tiles[i].d[r] = d[i * size_t(tile.sums()) + r];
-        }
+        for (size_t r = 0; r < size_t(tile.results()); ++r) tiles[i].d[r] = d[i * size_t(tile.results()) + r];
+        for (size_t r = 0; r < size_t(tile.addends()); ++r) tiles[i].c[r] = c[i * size_t(tile.addends()) + r];
     }
     emit_tiles(decoder, std::move(tiles));
 }

@@ -48,10 +48,10 @@ enum class Sparsity : uint8_t {
 struct Tile {
     int rows = 16, k = 0;  // k: columns of A as it is stored
     Element a_type = Element::f16, b_type = Element::f16;
-    bool half_sum = false;   // C and D are f16
-    bool saturate = false;   // integers: clamp
-    bool exclusive = false;  // bits: xor instead of and
-    int rounding = 0;        // f64: index of Rounding
+    bool half_result = false, half_addend = false;  // D and C are f16
+    bool saturate = false;                          // integers: clamp
+    bool exclusive = false;                         // bits: xor instead of and
+    int rounding = 0;                               // f64: index of Rounding
     Sparsity sparsity = Sparsity::none;
     uint32_t indices = 0, selector = 0;          // row of the sparse A's indices, and which lanes' are meant
     std::array<uint32_t, 8> a{}, b{}, c{}, d{};  // rows of the registers
@@ -61,7 +61,8 @@ struct Tile {
     int step() const { return by_fours ? 4 : k; }
     int a_registers() const { return rows / 8 * k / (4 * elements_in_register(a_type)); }
     int b_registers() const { return (sparsity == Sparsity::none ? 1 : 2) * k / (4 * elements_in_register(b_type)); }
-    int sums() const { return rows / 8 * (half_sum ? 1 : 2); }  // registers of C and of D
+    int results() const { return rows / 8 * (half_result ? 1 : 2); }  // registers of D
+    int addends() const { return rows / 8 * (half_addend ? 1 : 2); }  // … and of C
 };
 
 void register_wmma(OperationTable& table);  // lanes_wmma.cpp, a part of this family

@@ -739,6 +739,8 @@ def wmma_matrices() -> Iterator[Form]:
                 factor = "b32" if to == "s32" else f"wide{32 // bits if bits < 64 else 1}:{t}"
                 if t == types[0]:
                     yield from wmma_sums(shape, m, n, to, c)
+                if t == "f16":
+                    yield from wmma_conversions(shape, to)
                 kinds = f"{to}.{to}" if t == "f16" else f"{to}.{t}.{t}.{to}"
                 for op in (".xor.popc", ".and.popc") if t == "b1" else ("",):
                     for layouts in ("row.col", "col.row") if bits >= 8 else ("row.col",):
@@ -761,6 +763,19 @@ def wmma_matrices() -> Iterator[Form]:
                         body = f"{fragments} {SHARED} {load[0]} {load[1]} {product}"
                         result = "f16x2" if to == "f16" else to
                         yield Form(name, body, (result,) * c, (factor,) * at + (values,) * c, lanes=128)
+
+
+def wmma_conversions(shape: str, to: str) -> Iterator[Form]:
+    """Sums of one type from addends of the other; A and B hold one number each, so that no load is needed."""
+    result, addend = (8, 4) if to == "f32" else (4, 8)
+    fill = " ".join(f"mov.b32 %fa{i or ''}, %o; mov.b32 %fb{i or ''}, %r;" for i in range(8))
+    name = f"wmma.mma.sync.aligned.row.col.{shape}.{to}.{'f16' if to == 'f32' else 'f32'}"
+    registers = f".reg .b32 {braces('fa', 8)[1:-1]}, {braces('fb', 8)[1:-1]};"
+    c = "{" + ", ".join(f"%{n}" for n in NAMES[:addend]) + "}"
+    product = f"{name} {braces('d', result)}, {braces('fa', 8)}, {braces('fb', 8)}, {c};"
+    body = f"{registers} .reg .b32 %o, %r; mov.b32 %o, 0x3c013bff; mov.b32 %r, 0x3555b801; {fill} {product}"
+    kind = "wide2:f16" if to == "f32" else "wide1:f32"
+    yield Form(name, body, ("f32" if to == "f32" else "f16x2",) * result, (kind,) * addend, "ulp:1", lanes=128)
 
 
 SHARED = ".shared .align 128 .b8 tile[4096];"

@@ -95,6 +95,21 @@ extern "C" __global__ void fragments(const half *a, const float *c, half *xa, fl
     for (int i = 0; i < fa.num_elements; ++i) xa[fa.num_elements * threadIdx.x + i] = fa.x[i];
     for (int i = 0; i < fc.num_elements; ++i) xc[fc.num_elements * threadIdx.x + i] = fc.x[i];
 }
+// Sums of one type from addends of the other.
+template <class From, class To>
+__device__ void converted(const half *a, const half *b, const From *c, To *d) {
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, From> fc;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, To> fd;
+    wmma::load_matrix_sync(fa, a, 16);
+    wmma::load_matrix_sync(fb, b, 16);
+    wmma::load_matrix_sync(fc, c, 16, wmma::mem_row_major);
+    wmma::mma_sync(fd, fa, fb, fc);
+    wmma::store_matrix_sync(d, fd, 16, wmma::mem_row_major);
+}
+extern "C" __global__ void narrowed(const half *a, const half *b, const float *c, half *d) { converted(a, b, c, d); }
+extern "C" __global__ void widened(const half *a, const half *b, const half *c, float *d) { converted(a, b, c, d); }
 extern "C" __global__ void saturated(const signed char *a, const signed char *b, const int *c, int *d) {
     wmma::fragment<wmma::matrix_a, 16, 16, 16, signed char, wmma::row_major> fa;
     wmma::fragment<wmma::matrix_b, 16, 16, 16, signed char, wmma::col_major> fb;
@@ -225,6 +240,15 @@ def test_fragments_lie_as_on_hardware(module):
     assert np.array_equal(xc, 16 * row + column)
     assert np.array_equal(xa[:, :8], 16 * row + column)
     assert np.array_equal(xa[:, 8:], xa[:, :8])
+
+
+@pytest.mark.parametrize(("name", "addend", "result"), [("narrowed", "f4", "f2"), ("widened", "f2", "f4")])
+def test_sums_may_have_another_type_than_addends(module, name, addend, result):
+    random = np.random.default_rng(7)
+    a, b = (random.integers(-9, 10, (16, 16)).astype(np.float16) for _ in range(2))
+    c, d = random.integers(-99, 99, (16, 16)).astype(addend), np.zeros((16, 16), result)
+    module.get_function(name)(cuda.In(a), cuda.In(b), cuda.In(c), cuda.InOut(d), block=(32, 1, 1))
+    assert np.array_equal(d, (a.astype(np.int32) @ b.astype(np.int32) + c).astype(result))
 
 
 def test_saturation_stops_at_the_ends(module):
