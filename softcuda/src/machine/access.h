@@ -251,6 +251,16 @@ inline void resolve_any(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes
 
 void register_async(OperationTable& table);     // lanes_async.cpp and
 void register_fragment(OperationTable& table);  // lanes_fragment.cpp, parts of the memory family
+// lanes_bulk.cpp: what cp.async.bulk, st.async, red.async and st.bulk are
+void decode_bulk_copy(Decoder& decoder);
+void decode_async_store(Decoder& decoder);
+void decode_async_reduction(Decoder& decoder);
+void decode_bulk_store(Decoder& decoder);
+ThreadCopies& copies_of(Warp& warp);
+uint64_t constant_operand(Decoder& decoder, size_t i);
+inline bool begins_with(const Decoder& decoder, std::string_view modifier) {
+    return !decoder.in.modifiers.empty() && decoder.in.modifiers[0] == modifier;
+}
 
 // --- decoding
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/async.h"
 #include "machine/launch.h"
 #include "machine/memory.h"
 #include "machine/observer.h"
@@ -83,6 +84,7 @@ class WarpState : public Warp {
     int64_t spent = 0;  // work in this run() so far
     uint64_t spin_total = 0;
     uint32_t cluster_pending = 0;  // lanes that have arrived at the cluster's barrier, which is not complete yet
+    std::unique_ptr<ThreadCopies> copies;  // null: no asynchronous copy so far
 
   private:
     template <bool observed>
@@ -94,7 +96,7 @@ class WarpState : public Warp {
     bool meet_ready(const Op& op, uint32_t lanes, uint32_t arrived);
     bool resolve_meets();
     void run_gathered(const std::vector<size_t>& members, uint32_t lanes);
-    Frame* make_frame(const Function& function, Frame* parent);
+    Frame* make_frame(const Function& function, Frame* parent, uint32_t local_base);
     void release(Frame* frame);
     void call(Group& group, const Op& op, const Function& callee, uint32_t lanes);
     void call_indirect(Group& group, const Op& op, uint32_t lanes);
@@ -162,6 +164,7 @@ struct Cluster {
     void complete_barrier();     // if everybody has arrived
     int64_t spent = 0;
     uint64_t spins = 0;
+    std::unique_ptr<AsyncQueue> async;  // null: no asynchronous copy so far
 };
 
 class Worker {

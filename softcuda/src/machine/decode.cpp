@@ -175,6 +175,47 @@ void exec_trap(Warp& warp, const Op& op, uint32_t lanes) {
 
 void exec_nothing(Warp&, const Op&, uint32_t) {}
 
+// Row d: how far beyond its .local variables (imm bytes) the function's stack reaches.  small[0]: bytes of an address.
+void exec_alloca(Warp& warp, const Op& op, uint32_t lanes) {
+    const uint32_t limit = warp.block->local_stride;
+    const uint64_t align = uint64_t(1) << op.small[1];
+    for (; lanes; lanes &= lanes - 1) {
+        int lane = std::countr_zero(lanes);
+        uint32_t& top = warp.row<uint32_t>(op.d)[lane];
+        const uint64_t size = op.small[0] == 8 ? warp.row<uint64_t>(op.a)[lane] : warp.row<uint32_t>(op.a)[lane];
+        const uint64_t at = (top + op.imm + align - 1) / align * align;
+        if (size > limit || at + size > limit)
+            warp.fault(FaultKind::stack_overflow, op, lane,
+                       "alloca of " + std::to_string(size) + " bytes needs more than the " + std::to_string(limit) +
+                           " bytes of stack a thread has (cuCtxSetLimit(CU_LIMIT_STACK_SIZE) sets them)");
+        top = static_cast<uint32_t>(at + size - op.imm);
+        if (op.small[0] == 8)
+            warp.row<uint64_t>(op.dst)[lane] = at;
+        else
+            warp.row<uint32_t>(op.dst)[lane] = static_cast<uint32_t>(at);
+    }
+}
+
+// Between row d and a register, either way: stacksave and stackrestore.
+template <class T>
+void exec_stack_save(Warp& warp, const Op& op, uint32_t lanes) {
+    for (; lanes; lanes &= lanes - 1) {
+        int lane = std::countr_zero(lanes);
+        warp.row<T>(op.dst)[lane] = warp.row<uint32_t>(op.d)[lane];
+    }
+}
+template <class T>
+void exec_stack_restore(Warp& warp, const Op& op, uint32_t lanes) {
+    for (; lanes; lanes &= lanes - 1) {
+        int lane = std::countr_zero(lanes);
+        const T saved = warp.row<T>(op.a)[lane];
+        uint32_t& top = warp.row<uint32_t>(op.d)[lane];
+        if (saved > top)
+            warp.fault(FaultKind::illegal_instruction, op, lane, "stackrestore of what stacksave has not given");
+        top = static_cast<uint32_t>(saved);
+    }
+}
+
 int row_bytes(Type type) { return type == Type::pred ? 0 : std::max(2, ptx::bytes_of(type)); }
 
 uint64_t double_bits(double value) { return std::bit_cast<uint64_t>(value); }
@@ -225,6 +266,14 @@ class FunctionBuilder {
             function.specials.emplace_back(which, found->second);
         }
         return found->second;
+    }
+    Row stack_row() {
+        if (!function.stack_row) {
+            Row row = allocate(4);
+            function.stack_row = row.offset;
+            function.specials.emplace_back(Special::local_base, row);
+        }
+        return {function.stack_row, 4};
     }
     Row carry_flag() {
         if (carry_.offset == 0) carry_ = allocate(0);
@@ -295,6 +344,7 @@ class InstructionDecoder final : public Decoder {
     Row symbol(const Operand& operand, int element_bytes);
     bool decode_flow();
     void decode_call();
+    void decode_stack();
     Slot argument(const Operand& operand, uint32_t bytes);
 
     FunctionBuilder& b;
@@ -528,10 +578,38 @@ bool InstructionDecoder::decode_flow() {
         emit(exec_nothing);
     } else if (opcode == "call") {
         decode_call();
+    } else if (opcode == "alloca" || opcode == "stacksave" || opcode == "stackrestore") {
+        decode_stack();
     } else {
         return false;
     }
     return true;
+}
+
+void InstructionDecoder::decode_stack() {
+    Type type = take_type();
+    if (!all_taken() || (type != Type::u32 && type != Type::u64)) unsupported();
+    const uint32_t top = b.stack_row().offset;
+    if (in.opcode == "stacksave") {
+        uint32_t result = destination(0, type).offset;
+        Op& op = emit(type == Type::u64 ? exec_stack_save<uint64_t> : exec_stack_save<uint32_t>);
+        op.dst = result, op.d = top;
+    } else if (in.opcode == "stackrestore") {
+        uint32_t saved = source(0, type).offset;
+        Op& op = emit(type == Type::u64 ? exec_stack_restore<uint64_t> : exec_stack_restore<uint32_t>);
+        op.a = saved, op.d = top;
+    } else {
+        uint64_t align = 8;
+        if (count() == 3) align = std::max<uint64_t>(8, at(2).bits);
+        if (count() < 2 || count() > 3 || (count() == 3 && at(2).kind != OperandKind::integer) ||
+            !std::has_single_bit(align) || align > (1 << 23))
+            unsupported("an alignment that is no power of two");
+        uint32_t size = source(1, type).offset, result = destination(0, type).offset;
+        Op& op = emit(exec_alloca);
+        op.dst = result, op.a = size, op.d = top, op.imm = b.function.local_bytes;
+        op.small[0] = type == Type::u64 ? 8 : 4;
+        op.small[1] = static_cast<uint8_t>(std::countr_zero(align));
+    }
 }
 
 Slot InstructionDecoder::argument(const Operand& operand, uint32_t bytes) {

@@ -1,6 +1,6 @@
-// Asynchronous copies to shared memory, and mbarrier objects.
+// cp.async, a few bytes a thread from global to shared memory, and mbarrier objects.
 //
-// Copies are carried out when issued: PTX lets a copy be done at any time up to the wait, and this is the earliest.
+// When a copy lands is async.h's business.
 #include <algorithm>
 
 #include "machine/access.h"
@@ -20,45 +20,84 @@ struct Copy {
 // c: bytes to read, the rest being zeros (or the predicate); 0: all.
 void exec_copy(Warp& warp, const Op& op, uint32_t lanes) {
     const Copy& copy = *static_cast<const Copy*>(op.extra);
-    uint32_t wanted[warp_size];
-    uint32_t readers = 0;
+    ThreadCopies::Copy issued;
+    issued.lanes = lanes;
+    issued.bytes = copy.bytes;
+    uint32_t readers = 0, whole = 0;
     each_active(lanes, [&](int i) {
+        uint32_t& wanted = issued.wanted[static_cast<size_t>(i)];
         if (op.c == 0)
-            wanted[i] = copy.bytes;
+            wanted = copy.bytes;
         else if (copy.ignores)
-            wanted[i] = (warp.predicate(op.c) >> i) & 1 ? 0 : copy.bytes;
+            wanted = (warp.predicate(op.c) >> i) & 1 ? 0 : copy.bytes;
         else
-            wanted[i] = std::min(copy.bytes, warp.row<uint32_t>(op.c)[i]);
-        if (wanted[i]) readers |= 1u << i;
+            wanted = std::min(copy.bytes, warp.row<uint32_t>(op.c)[i]);
+        readers |= uint32_t(wanted != 0) << i;
+        whole |= uint32_t(wanted == copy.bytes) << i;
     });
     Addresses to, from;
     resolve<Region::shared>(warp, copy.to, lanes, copy.bytes, Access::store, to.at);
     // A shorter read still starts at an address of the full alignment; what it does not read need not exist.
-    uint32_t whole = 0;
-    each_active(readers, [&](int i) { whole |= uint32_t(wanted[i] == copy.bytes) << i; });
     if (whole) resolve<Region::global>(warp, copy.from, whole, copy.bytes, Access::load, from.at);
     each_active(readers & ~whole, [&](int i) {
         Addresses bytes;
-        for (uint32_t k = 0; k < wanted[i]; ++k) {
+        for (uint32_t k = 0; k < issued.wanted[static_cast<size_t>(i)]; ++k) {
             Op byte = copy.from;
             byte.imm += k;
             resolve<Region::global>(warp, byte, 1u << i, 1, Access::load, bytes.at);
             if (k == 0) from.at[i] = bytes.at[i];
         }
     });
+    std::copy_n(to.at, warp_size, issued.to.begin());
+    std::copy_n(from.at, warp_size, issued.from.begin());
+    copies_of(warp).issue(issued);
+}
+
+// imm: groups that may stay under way.
+void exec_commit(Warp& warp, const Op&, uint32_t lanes) { copies_of(warp).commit(lanes); }
+void exec_wait(Warp& warp, const Op& op, uint32_t lanes) {
+    copies_of(warp).wait(lanes, static_cast<uint32_t>(op.imm));
+}
+void exec_wait_all(Warp& warp, const Op&, uint32_t lanes) { copies_of(warp).wait_all(lanes); }
+
+// cp.async.mbarrier.arrive; small[4]: .noinc, the arrival is one that the barrier expects already.
+void exec_copy_arrive(Warp& warp, const Op& op, uint32_t lanes) {
+    Addresses addresses;
+    resolve_any(warp, op, lanes, 8, Access::atomic, addresses.at);
     each_active(lanes, [&](int i) {
-        auto* target = reinterpret_cast<std::byte*>(to.at[i]);
-        std::memset(target, 0, copy.bytes);
-        if (wanted[i]) std::memcpy(target, reinterpret_cast<const void*>(from.at[i]), wanted[i]);
+        auto* at = reinterpret_cast<uint64_t*>(addresses.at[i]);
+        if (!op.small[4]) {
+            auto barrier = std::bit_cast<Mbarrier>(*at);
+            barrier.pending = barrier.pending + 1;
+            *at = std::bit_cast<uint64_t>(barrier);
+        }
+        async_queue(*warp.block).arrive(at, copies_of(warp), i);
     });
 }
 
+void decode_copy_arrive(Decoder& decoder) {
+    if (!decoder.take("arrive")) decoder.unsupported();
+    const bool noinc = decoder.take("noinc");
+    Region region = take_region(decoder);
+    if (region != Region::shared && region != Region::generic) decoder.unsupported("another state space");
+    if (!decoder.take("b64")) decoder.unsupported("no type");
+    Address address = decoder.address(0, space_name(region));
+    Op& op = decoder.emit(exec_copy_arrive);
+    set_address(op, address, region);
+    op.small[4] = noinc;
+}
+
 void decode_copy(Decoder& decoder) {
-    decoder.take("async");
-    if (decoder.take_one({"commit_group", "wait_all"}) >= 0) return;  // nothing is ever under way
-    if (decoder.take("wait_group")) {
-        decoder.source(0, Type::u32);
-        return;
+    const auto& modifiers = decoder.in.modifiers;
+    for (const std::string& modifier : modifiers)
+        if (modifier == "bulk" || modifier == "reduce") return decode_bulk_copy(decoder);
+    if (!decoder.take("async")) decoder.unsupported();
+    if (decoder.take("mbarrier")) return decode_copy_arrive(decoder);
+    switch (decoder.take_one({"commit_group", "wait_all", "wait_group"})) {
+        case 0: decoder.emit(exec_commit); return;
+        case 1: decoder.emit(exec_wait_all); return;
+        case 2: decoder.emit(exec_wait).imm = constant_operand(decoder, 0); return;
+        default: break;
     }
     if (decoder.take_one({"ca", "cg"}) < 0) decoder.unsupported();
     if (decoder.take_one({"shared", "shared::cta"}) < 0 || !decoder.take("global")) decoder.unsupported();
@@ -86,18 +125,7 @@ void decode_copy(Decoder& decoder) {
     op.extra = decoder.keep(copy);
 }
 
-// --- mbarrier: 64 bits of shared memory, opaque to programs
-
-struct Mbarrier {
-    uint64_t expected : 20, pending : 20, transactions : 23, phase : 1;  // transactions: bytes, in two's complement
-
-    void settle() {
-        if (pending != 0 || transactions != 0) return;
-        phase = phase ^ 1;
-        pending = expected;
-    }
-};
-static_assert(sizeof(Mbarrier) == 8);
+// --- mbarrier
 
 enum class Arrival : uint8_t { init, inval, arrive, arrive_drop, expect_tx, complete_tx };
 
@@ -107,10 +135,15 @@ void exec_mbarrier(Warp& warp, const Op& op, uint32_t lanes) {
     resolve_any(warp, op, lanes, 8, Access::atomic, addresses.at);
     each_active(lanes, [&](int i) {
         auto* at = reinterpret_cast<uint64_t*>(addresses.at[i]);
+        const uint32_t count = op.b ? warp.row<uint32_t>(op.b)[i] : 1;
+        const auto arrival = static_cast<Arrival>(op.small[4]);
+        const bool arrives = arrival == Arrival::arrive || arrival == Arrival::arrive_drop;
+        // Copies that end the phase may have done so already, though nobody has asked.
+        if (arrives && count > std::bit_cast<Mbarrier>(*at).pending && warp.block->cluster->async)
+            warp.block->cluster->async->settle(at);
         auto barrier = std::bit_cast<Mbarrier>(*at);
         const uint64_t before = *at;
-        const uint32_t count = op.b ? warp.row<uint32_t>(op.b)[i] : 1;
-        switch (static_cast<Arrival>(op.small[4])) {
+        switch (arrival) {
             case Arrival::init: barrier = {count & 0xfffff, count & 0xfffff, 0, 0}; break;
             case Arrival::inval: barrier = {}; break;
             case Arrival::expect_tx: barrier.transactions = barrier.transactions + count; break;
@@ -140,9 +173,11 @@ void exec_mbarrier_test(Warp& warp, const Op& op, uint32_t lanes) {
     resolve_any(warp, op, lanes, 8, Access::load, addresses.at);
     uint32_t done = 0;
     each_active(lanes, [&](int i) {
-        auto barrier = std::bit_cast<Mbarrier>(*reinterpret_cast<const uint64_t*>(addresses.at[i]));
-        uint64_t phase = op.small[4] ? warp.row<uint32_t>(op.b)[i] & 1 : warp.row<uint64_t>(op.b)[i] >> 63;
-        done |= uint32_t(barrier.phase != phase) << i;
+        auto* at = reinterpret_cast<uint64_t*>(addresses.at[i]);
+        const uint64_t phase = op.small[4] ? warp.row<uint32_t>(op.b)[i] & 1 : warp.row<uint64_t>(op.b)[i] >> 63;
+        if (std::bit_cast<Mbarrier>(*at).phase == phase && warp.block->cluster->async)
+            warp.block->cluster->async->settle(at);
+        done |= uint32_t(std::bit_cast<Mbarrier>(*at).phase != phase) << i;
     });
     uint32_t& p = warp.predicate(op.dst);
     p = (p & ~lanes) | done;

@@ -228,7 +228,10 @@ void decode_atomic(Decoder& decoder, bool with_result) {
 
 void register_atomic(OperationTable& table) {
     table.add("atom", [](Decoder& decoder) { decode_atomic(decoder, true); });
-    table.add("red", [](Decoder& decoder) { decode_atomic(decoder, false); });
+    table.add("red", [](Decoder& decoder) {
+        if (begins_with(decoder, "async")) return decode_async_reduction(decoder);
+        decode_atomic(decoder, false);
+    });
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

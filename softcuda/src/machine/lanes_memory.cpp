@@ -438,11 +438,12 @@ void exec_fence(Warp& warp, const Op&, uint32_t) {
 void decode_fence(Decoder& decoder) {
     decoder.take_one({"sc", "acq_rel", "acquire", "release"});
     decoder.take_one({"cta", "cluster", "gpu", "sys"});
-    decoder.take_one({"proxy::alias", "proxy::async", "proxy::async::generic", "proxy::async.global",
-                      "proxy::async.shared::cta", "mbarrier_init"});
-    decoder.take_one({"proxy"});
-    decoder.take_one({"alias", "async"});
-    decoder.take_one({"global", "shared::cta", "shared"});
+    decoder.take("mbarrier_init");
+    decoder.take_one({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+    if (decoder.take("proxy")) {
+        if (decoder.take_one({"alias", "async", "async::generic", "tensormap::generic"}) < 0) decoder.unsupported();
+        decoder.take_one({"global", "shared::cta", "shared::cluster"});
+    }
     decoder.emit(exec_fence);
 }
 
@@ -483,7 +484,11 @@ void register_memory(OperationTable& table) {
     register_fragment(table);
     table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
-    table.add("st", [](Decoder& decoder) { decode_access(decoder, false); });
+    table.add("st", [](Decoder& decoder) {
+        if (begins_with(decoder, "async")) return decode_async_store(decoder);
+        if (begins_with(decoder, "bulk")) return decode_bulk_store(decoder);
+        decode_access(decoder, false);
+    });
     table.add("cvta", decode_cvta);
     table.add("mapa", decode_mapa);
     table.add("getctarank", decode_getctarank);

@@ -212,6 +212,7 @@ bool Worker::run_turn(Cluster& cluster) {
                 preempted = preempted || stop == Stop::preempted;
             }
             if (block.live == 0) {
+                finish_copies(block);
                 if (launch.observer) launch.observer->block_end(block.warps[0]->place());
                 idle_blocks_.push_back(&block);
                 cluster.ranks[block.cluster_rank] = nullptr;

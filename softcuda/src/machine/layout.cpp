@@ -29,6 +29,7 @@ bool floats(const ptx::Instruction& instruction) {
 
 // Whether what it does in one block may depend on how far other blocks have come.
 bool depends_on_order(const ptx::Instruction& instruction) {
+    if (instruction.opcode == "cp") return has(instruction, "reduce");
     const bool shared = has(instruction, "shared") || has(instruction, "shared::cta");
     if (shared || has(instruction, "local")) return false;
     if (instruction.opcode == "atom") return true;
@@ -76,6 +77,7 @@ void Layout::read_calls() {
         for (const ptx::Instruction& instruction : function->body) {
             for (const Operand& operand : instruction.operands) collect_names(operand, names);
             if (depends_on_order(instruction)) ordered_.insert(name);
+            if (instruction.opcode == "alloca") growing_.insert(name);
             if (instruction.opcode != "call") continue;
             size_t at = !instruction.operands.empty() && instruction.operands[0].kind == OperandKind::list ? 1 : 0;
             if (at >= instruction.operands.size()) continue;
@@ -251,7 +253,10 @@ void Layout::finish_entry(Function& entry) const {
     std::set<std::string> path;
     entry.stack_need = static_cast<uint32_t>(depth(entry.name, path, entry.recursive));
     const auto& reached = reachable_.at(entry.name);
-    for (const std::string& name : reached) entry.ordered = entry.ordered || ordered_.contains(name);
+    for (const std::string& name : reached) {
+        entry.ordered = entry.ordered || ordered_.contains(name);
+        entry.recursive = entry.recursive || growing_.contains(name);
+    }
     entry.launches = std::any_of(reached.begin(), reached.end(), in_device_runtime);
     // What a child allocates its parent may come to use.
     const auto& candidates = entry.launches ? every_call_ : reached;

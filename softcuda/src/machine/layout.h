@@ -48,7 +48,8 @@ class Layout {
     std::unordered_map<std::string, const ptx::Function*> functions_;
     std::map<std::string, std::set<std::string>> calls_, names_;  // function -> functions called; symbols named
     std::set<std::string> every_call_;                            // all names that are called
-    std::set<std::string> indirect_, ordered_;  // functions that call through pointers; whose results depend on order
+    // Functions that call through pointers; whose results depend on order; that allocate on their stack.
+    std::set<std::string> indirect_, ordered_, growing_;
     std::map<std::string, std::set<std::string>> reachable_;
     std::map<std::string, SharedVariable> shared_;  // "name", or "function/name" inside a function
     std::set<std::string> dynamic_shared_;

@@ -43,12 +43,12 @@ WarpPlace WarpState::place() const {
     return {{block->index[0], block->index[1], block->index[2]}, index, static_cast<uint32_t>(worker->index)};
 }
 
-Frame* WarpState::make_frame(const Function& function, Frame* parent) {
+Frame* WarpState::make_frame(const Function& function, Frame* parent, uint32_t local_base) {
     Frame* made = worker->take_frame(function);
     made->parent = parent;
     made->references = 1;
     made->depth = parent ? parent->depth + 1 : 0;
-    made->local_base = parent ? parent->local_base + stack_cost(*parent->function) + call_cost : 0;
+    made->local_base = local_base;
     std::memcpy(made->rows, function.image.data(), function.image.size());
     for (const auto& [special, row] : function.specials)
         fill_special(special, row, made->rows, *this, made->local_base);
@@ -73,7 +73,7 @@ void WarpState::start(const Function& kernel) {
     favoured_left = 0;
     groups.clear();
     groups.reserve(warp_size + 2);  // so that references to groups survive a split
-    current = make_frame(kernel, nullptr);
+    current = make_frame(kernel, nullptr, 0);
     groups.push_back({.lanes = present, .pc = 0, .frame = current});
 }
 
@@ -342,14 +342,18 @@ void WarpState::call(Group& group, const Op& op, const Function& callee, uint32_
     const CallSite& site = *static_cast<const CallSite*>(op.extra);
     Group& caller = lanes == group.lanes ? group : split(static_cast<size_t>(&group - groups.data()), lanes);
     Frame* parent = caller.frame;
-    uint64_t local = parent->local_base + stack_cost(*parent->function) + call_cost;
+    uint64_t top = parent->local_base;
+    if (parent->function->stack_row)  // of the lane whose alloca reached furthest
+        for (uint32_t rest = lanes; rest; rest &= rest - 1)
+            top = std::max<uint64_t>(top, row<uint32_t>(parent->function->stack_row)[std::countr_zero(rest)]);
+    uint64_t local = (top + 15) / 16 * 16 + stack_cost(*parent->function) + call_cost;
     uint32_t limit = block->local_stride;
     if (local + callee.local_bytes > limit)
         fault(FaultKind::stack_overflow, op, std::countr_zero(lanes),
               "call of " + callee.name + " at depth " + std::to_string(parent->depth + 1) + " needs more than the " +
                   std::to_string(limit) +
                   " bytes of stack a thread has (cuCtxSetLimit(CU_LIMIT_STACK_SIZE) sets them)");
-    Frame* made = make_frame(callee, parent);
+    Frame* made = make_frame(callee, parent, static_cast<uint32_t>(local));
     made->site = &site;
     made->return_pc = caller.pc;
     copy_slots(site.params, parent->rows, callee.param_slots, made->rows, lanes);

@@ -36,6 +36,19 @@ import os, sys; sys.stdout.flush(); os._exit(0)
         ("*(int *)(size_t)(blockIdx.x * 4) = 1;", "an illegal memory access was encountered", "broken"),
         ("*(int *)((char *)a + 2) = 1;", "misaligned address", "broken"),
         ("assert(threadIdx.x < 7);", "device-side assert triggered", "threadIdx.x < 7"),
+        ("for (int i = 1 << 13; i; ++i) a[i & 7] = *(volatile int *)__builtin_alloca(i);", "hardware stack error", "alloca of"),
+        (
+            '__shared__ __align__(16) int s[8]; asm("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"'
+            ' ::"l"(a), "r"((int)__cvta_generic_to_shared(s)), "r"(12));',
+            "misaligned address",
+            "a bulk copy of 12 bytes",
+        ),
+        (
+            '__shared__ __align__(16) int s[8]; asm("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 32;"'
+            ' ::"l"(a + 96), "r"((int)__cvta_generic_to_shared(s)));',
+            "an illegal memory access was encountered",
+            "just past the end",
+        ),
         ("if (threadIdx.x == 3) __trap();", "unspecified launch failure", "broken"),
     ],
 )

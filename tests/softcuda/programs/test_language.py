@@ -285,3 +285,39 @@ def test_wmma_is_right_or_refused(compile, capfd) -> None:
     a, c = np.random.randn(2, 16, 16).astype(np.float16), np.full((16, 16), np.nan, np.float32)
     kernel(cuda.In(a), cuda.InOut(c), block=(32, 1, 1))
     np.testing.assert_allclose(c, a[0].astype(np.float64) @ a[1].astype(np.float64).T + 1, rtol=1e-5, atol=1e-5)
+
+
+def test_alloca(compile):
+    """Memory that lasts as long as its function, of a size that differs by thread, under calls that use the stack too."""
+    source = r"""
+    __device__ __noinline__ int used(int *p, int n) {
+        int own[4] = {1, n, n + 1, n + 2};
+        for (int i = 0; i < n; ++i) p[i] = i * n + own[(i + n) & 3];
+        int sum = 0;
+        for (int i = 0; i < n; ++i) sum += p[(7 * i) % n] - own[((7 * i) % n + n) & 3];
+        return sum;
+    }
+    extern "C" __global__ void growing(int *out, int n) {
+        int sum = 0, first[3] = {n, n, n};
+        for (int k = 1; k <= n + (int)threadIdx.x % 5; ++k) {
+            int *p = (int *)__builtin_alloca(k * sizeof(int));
+            p[0] = -k;
+            sum += used(p, k) + first[k % 3] - n;
+        }
+        out[threadIdx.x] = sum;
+    }
+    extern "C" __global__ void saved(unsigned long long *out) {
+        unsigned long long before, after, p, q;
+        asm volatile("{ .reg .b64 s; stacksave.u64 %0; alloca.u64 %1, 100, 32; stackrestore.u64 %0; alloca.u64 %2, 8;"
+                     " stacksave.u64 %3; }" : "=l"(before), "=l"(p), "=l"(q), "=l"(after));
+        out[threadIdx.x] = (p == 0) + 2 * (q != p) + 4 * (after != before + 8);
+    }
+    """
+    module = compile(source)
+    got = np.zeros(32, np.int32)
+    module.get_function("growing")(cuda.Out(got), np.int32(9), block=(32, 1, 1))
+    want = [sum(k * (7 * i % k) for k in range(1, 10 + lane % 5) for i in range(k)) for lane in range(32)]
+    assert list(got) == want
+    flags = np.full(32, 9, np.uint64)
+    module.get_function("saved")(cuda.Out(flags), block=(32, 1, 1))
+    assert not np.any(flags & 6)

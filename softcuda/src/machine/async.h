@@ -1,0 +1,111 @@
+// Asynchronous copies that are under way, and the mbarriers that tell of their end.
+//
+// PTX lets a copy be done at any time up to the wait for it.  Here it is done there and not before, at the wait or when
+// somebody asks an mbarrier whether it is complete: the destination keeps its old content until then, and the source
+// is read only then, so that a wait that was forgotten shows, the same in every run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "machine/program.h"
+
+namespace softcuda {
+
+class Block;
+
+// 64 bits of shared memory, opaque to programs.
+struct Mbarrier {
+    uint64_t expected : 20, pending : 20, transactions : 23, phase : 1;  // transactions: bytes, in two's complement
+
+    void settle() {
+        if (pending != 0 || transactions != 0) return;
+        phase = phase ^ 1;
+        pending = expected;
+    }
+};
+static_assert(sizeof(Mbarrier) == 8);
+
+// to[i] = to[i] op from[i] for the elements in so many bytes.
+using Reduction = void (*)(std::byte* to, const std::byte* from, uint32_t bytes);
+
+// One copy under way; its addresses are the host's and have been checked.
+struct Transfer {
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    uint32_t bytes = 0;
+    Reduction reduce = nullptr;   // null: a copy
+    uint16_t chosen = 0xffff;     // of every 16 bytes, those that are written (.cp_mask)
+    std::vector<std::byte> data;  // the source, once it has been read
+
+    void read();
+    void land();
+};
+
+// What the threads of a warp have under way that no mbarrier tells of: cp.async, and bulk copies in groups.
+class ThreadCopies {
+  public:
+    struct Copy {  // one cp.async of a warp
+        uint32_t lanes = 0, bytes = 0;
+        uint64_t number = 0;
+        std::array<uint64_t, warp_size> to, from;
+        std::array<uint32_t, warp_size> wanted, group;  // bytes to read, the rest being zeros
+    };
+
+    void issue(Copy copy);
+    void commit(uint32_t lanes);
+    void wait(uint32_t lanes, uint32_t left);  // until at most `left` of a thread's groups are under way
+    void wait_all(uint32_t lanes);
+    uint64_t issued() const { return issued_; }
+    void land_before(int lane, uint64_t number);  // that lane's copies with smaller numbers
+
+    void issue_bulk(int lane, Transfer transfer);
+    void commit_bulk(uint32_t lanes);
+    void wait_bulk(uint32_t lanes, uint32_t left, bool only_read);
+    void finish_bulk();
+    void clear();
+
+  private:
+    template <class Choose>
+    void land(uint32_t lanes, Choose choose);  // choose(copy, lane)
+    struct BulkCopy {
+        int lane;
+        uint32_t group;
+        Transfer transfer;
+    };
+    std::vector<Copy> copies_;
+    std::vector<BulkCopy> bulk_;
+    uint64_t issued_ = 0;
+    std::array<uint32_t, warp_size> committed_{}, bulk_committed_{};
+};
+
+// What a cluster's mbarriers wait for.
+class AsyncQueue {
+  public:
+    void transfer(uint64_t* barrier, Transfer transfer);  // then complete_tx
+    // One arrival when the lane's copies so far have landed (cp.async.mbarrier.arrive).
+    void arrive(uint64_t* barrier, ThreadCopies& copies, int lane);
+    // Somebody asks: if what is under way would complete the phase, it lands now.
+    void settle(uint64_t* barrier);
+    void finish();  // everything lands
+
+  private:
+    struct Pending {
+        uint64_t* barrier;
+        Transfer transfer;
+        ThreadCopies* copies = nullptr;  // not null: an arrival
+        int lane = 0;
+        uint64_t before = 0;
+        bool apply(Mbarrier& to) const;
+        void perform();
+    };
+    std::vector<Pending> pending_;
+};
+
+AsyncQueue& async_queue(Block& block);
+// At the end of a block all that is still under way lands: its shared memory is about to be another's.
+void finish_copies(Block& block);
+
+}  // namespace softcuda
