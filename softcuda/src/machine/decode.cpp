@@ -379,6 +379,8 @@ Op& InstructionDecoder::emit(Exec exec) {
 }
 
 Row InstructionDecoder::checked(const Operand& operand, Type type, bool any_width) {
+    if (!operand.name.empty() && in.opcode[0] != 'v')
+        fail("names a part of a register, as video instructions alone may");
     Row row = b.register_row(operand.reg);
     int wanted = row_bytes(type);
     bool fits = any_width && wanted > 0 ? row.element_bytes >= wanted : row.element_bytes == wanted;
@@ -393,6 +395,8 @@ Row InstructionDecoder::predicate_source(const Operand& operand) {
         uint32_t bits = operand.bits ? all_lanes : 0;
         return b.constant(operand.negated ? ~bits : bits, 0);
     }
+    if (operand.kind == OperandKind::special && operand.name == "%is_explicit_cluster" && !operand.negated)
+        return b.special(Special::is_explicit_cluster, 0);
     if (operand.kind != OperandKind::reg) fail("needs a predicate register");
     Row row = checked(operand, Type::pred, false);
     if (!operand.negated) return row;
@@ -575,6 +579,10 @@ bool InstructionDecoder::decode_flow() {
     } else if (opcode == "brkpt" || opcode == "pmevent") {
         take("mask");
         if (!all_taken()) unsupported();
+        emit(exec_nothing);
+    } else if (opcode == "setmaxnreg") {  // registers are no resource here
+        take_one({"inc", "dec"});
+        if (!take("sync") || !take("aligned") || !take("u32") || !all_taken()) unsupported();
         emit(exec_nothing);
     } else if (opcode == "call") {
         decode_call();

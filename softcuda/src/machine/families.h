@@ -29,6 +29,8 @@ void decode_half_tanh(Decoder& decoder);
 void decode_half_setp(Decoder& decoder);
 void decode_half_set(Decoder& decoder);
 
+void register_video(OperationTable& table);  // lanes_video.cpp, a part of the integer family
+
 // An Exec that turns a row of halves (op.a) into a row of floats (op.dst).
 Exec widen_exec(bool bf16);
 

@@ -152,7 +152,28 @@ constexpr Exec vector(F) {
     return exec_vector<T, F>;
 }
 
+template <float (*widen)(uint16_t), uint16_t (*narrow_to)(float), bool maximum>
+uint16_t extreme_half(uint16_t a, uint16_t b) {
+    return narrow_to(pick_extreme<float, maximum>(widen(a), widen(b)));
+}
+template <float (*widen)(uint16_t), uint16_t (*narrow_to)(float), bool maximum>
+Exec half_extreme(bool packed) {
+    constexpr auto one = extreme_half<widen, narrow_to, maximum>;
+    return packed ? vector<uint32_t>([](uint32_t a, uint32_t b, uint32_t) { return add_pair<one>(a, b); })
+                  : vector<uint16_t>([](uint16_t a, uint16_t b, uint16_t) { return one(a, b); });
+}
+
 Exec choose_vector(std::string_view name, Type type) {
+    const bool packed = type == Type::f16x2 || type == Type::bf16x2;
+    if (name == "min" || name == "max") {
+        const bool maximum = name == "max";
+        if (type == Type::f16 || type == Type::f16x2)
+            return maximum ? half_extreme<from_f16, to_f16, true>(packed)
+                           : half_extreme<from_f16, to_f16, false>(packed);
+        if (type == Type::bf16 || type == Type::bf16x2)
+            return maximum ? half_extreme<from_bf16, to_bf16, true>(packed)
+                           : half_extreme<from_bf16, to_bf16, false>(packed);
+    }
     if (name != "add") return nullptr;
     switch (type) {
         case Type::f32:

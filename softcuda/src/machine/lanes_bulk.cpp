@@ -101,7 +101,7 @@ Reduction take_reduction(Decoder& decoder, bool global, Type& type) {
 // --- bulk copies
 
 struct Bulk {
-    Op to, from, barrier;              // addresses, in the shape that resolve() reads
+    Op to, from, barrier;                       // addresses, in the shape that resolve() reads
     uint32_t size = 0, blocks = 0, chosen = 0;  // rows: bytes; multicast's mask; the mask of bytes.  0: none
     Reduction reduce = nullptr;
     bool grouped = false;  // a bulk group tells of the end, else the mbarrier
@@ -121,7 +121,8 @@ std::byte* resolve_run(Warp& warp, const Op& shape, int lane, uint32_t bytes, Ac
         const Memory::View& view = *warp.block->launch->view;
         const Allocation* allocation = Memory::find(view, at);
         if (allocation && bytes > allocation->end() - at)
-            fault_at(warp, shape, lane, FaultKind::illegal_address, access, at, bytes, Memory::describe(view, at, bytes));
+            fault_at(warp, shape, lane, FaultKind::illegal_address, access, at, bytes,
+                     Memory::describe(view, at, bytes));
     }
     return reinterpret_cast<std::byte*>(at);
 }
@@ -315,7 +316,8 @@ void decode_bulk_copy(Decoder& decoder) {
         bulk->reduce = take_reduction(decoder, bulk->grouped, type);
     }
     size_t next = 0;
-    Address to_address = decoder.address(next++, space_name(to)), from_address = decoder.address(next++, space_name(from));
+    Address to_address = decoder.address(next++, space_name(to)),
+            from_address = decoder.address(next++, space_name(from));
     bulk->size = decoder.source(next++, Type::u32).offset;
     Address barrier;
     if (!bulk->grouped) barrier = decoder.address(next++, space_name(to));

@@ -342,8 +342,49 @@ void decode_pack(Decoder& decoder) {
     op.extra = extra;
 }
 
+// --- ue8m0: a power of two without a sign, 2^(code - 127); 255 is NaN
+uint32_t to_ue8m0(uint32_t f32, bool up, bool finite) {
+    const uint32_t magnitude = f32 & 0x7fffffffu, beyond = finite ? 254 : 255;
+    if (magnitude > 0x7f800000u) return 255;
+    if (magnitude == 0x7f800000u) return beyond;
+    uint32_t code = magnitude >> 23, fraction = magnitude & 0x7fffffu;
+    if (up) code += code ? fraction != 0 : fraction > 0x400000u;  // 2^-127 is a subnormal float
+    return code == 255 ? beyond : code;
+}
+// small[0]: up; [1]: .satfinite; [2]: from bf16x2 in row a, else from floats, row a's the upper one
+void run_to_ue8m0(Warp& warp, const Op& op, uint32_t lanes) {
+    const uint32_t *a = warp.row<uint32_t>(op.a), *b = warp.row<uint32_t>(op.b);
+    const bool up = op.small[0], finite = op.small[1], halves = op.small[2];
+    each_lane(warp.row<uint16_t>(op.dst), lanes, [=](int i) {
+        const uint32_t upper = halves ? a[i] & 0xffff0000u : a[i], lower = halves ? a[i] << 16 : b[i];
+        return uint16_t(to_ue8m0(upper, up, finite) << 8 | to_ue8m0(lower, up, finite));
+    });
+}
+uint32_t ue8m0_to_bf16(uint32_t code) { return code == 255 ? 0x7fff : code == 0 ? 0x40 : code << 7; }
+void decode_ue8m0(Decoder& decoder) {
+    if (decoder.take("bf16x2") && decoder.in.modifiers.back() == "ue8m0x2") {
+        if (!decoder.take("ue8m0x2") || !decoder.take("rn")) refuse(decoder, "needs .rn");
+        emit_plain(decoder, unary<uint32_t, uint16_t>([](uint16_t a) {
+                       return ue8m0_to_bf16(a >> 8u) << 16 | ue8m0_to_bf16(a & 0xffu);
+                   }),
+                   Type::b32, {Type::b16});
+        return;
+    }
+    const bool halves = decoder.in.modifiers.back() == "bf16x2";
+    if (!decoder.take("ue8m0x2") || (!halves && !decoder.take("f32"))) refuse(decoder, "of .f32 or .bf16x2");
+    const int rounding = decoder.take_one({"rz", "rp"});
+    if (rounding < 0) refuse(decoder, "needs .rz or .rp");
+    const bool finite = decoder.take("satfinite");
+    Op& op = halves ? emit_plain(decoder, run_to_ue8m0, Type::b16, {Type::b32})
+                    : emit_plain(decoder, run_to_ue8m0, Type::b16, {Type::b32, Type::b32});
+    if (halves) op.b = op.a;
+    op.small[0] = rounding == 1, op.small[1] = finite, op.small[2] = halves;
+}
+
 void decode_cvt(Decoder& decoder) {
     if (decoder.take("pack")) return decode_pack(decoder);
+    for (const std::string& modifier : decoder.in.modifiers)
+        if (modifier == "ue8m0x2") return decode_ue8m0(decoder);
     const auto& modifiers = decoder.in.modifiers;
     if (modifiers.size() < 2) refuse(decoder, "says no types");
     // The last two are the types.

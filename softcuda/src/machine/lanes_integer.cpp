@@ -799,6 +799,25 @@ void run_unpack(Warp& warp, const Op& op, uint32_t lanes) {
     std::memcpy(whole, warp.row<Part>(op.a), sizeof whole);
     for (int k = 0; k < n; ++k) each_lane(warp.row<Part>(rows[k]), lanes, [&](int i) { return whole[i * n + k]; });
 }
+// Parts of eight bits, which registers of 16 hold.
+template <class Whole>
+void run_pack_bytes(Warp& warp, const Op& op, uint32_t lanes) {
+    const auto* rows = static_cast<const uint32_t*>(op.extra);
+    Whole packed[warp_size] = {};
+    for (size_t k = 0; k < sizeof(Whole); ++k) {
+        const u16* part = warp.row<u16>(rows[k]);
+        for (int i = 0; i < warp_size; ++i) packed[i] = Whole(packed[i] | Whole(part[i] & 0xff) << (8 * k));
+    }
+    each_lane(warp.row<Whole>(op.dst), lanes, [&](int i) { return packed[i]; });
+}
+template <class Whole>
+void run_unpack_bytes(Warp& warp, const Op& op, uint32_t lanes) {
+    const auto* rows = static_cast<const uint32_t*>(op.extra);
+    Whole whole[warp_size];
+    std::memcpy(whole, warp.row<Whole>(op.a), sizeof whole);
+    for (size_t k = 0; k < sizeof(Whole); ++k)
+        each_lane(warp.row<u16>(rows[k]), lanes, [&](int i) { return u16((whole[i] >> (8 * k)) & 0xff); });
+}
 Type unsigned_of(int bytes) {
     return bytes == 1 ? Type::b8 : bytes == 2 ? Type::b16 : bytes == 4 ? Type::b32 : Type::b64;
 }
@@ -811,6 +830,8 @@ void decode_vector_move(Decoder& decoder, Type type) {
         Exec pack, unpack;
     };
     static const Shape shapes[] = {
+        {1, 2, run_pack_bytes<u16>, run_unpack_bytes<u16>},
+        {1, 4, run_pack_bytes<u32>, run_unpack_bytes<u32>},
         {2, 4, run_pack<u16, u32>, run_unpack<u16, u32>},
         {2, 8, run_pack<u16, u64>, run_unpack<u16, u64>},
         {4, 8, run_pack<u32, u64>, run_unpack<u32, u64>},
@@ -843,6 +864,19 @@ void decode_mov(Decoder& decoder) {
         return;
     }
     if (decoder.count() != 2) refuse(decoder, "wrong number of operands");
+    if (decoder.take("v4")) {  // of a special register: mov.v4.u32 {%r1, %r2, %r3, %r4}, %tid
+        const ptx::Operand &to = decoder.operand(0), &from = decoder.operand(1);
+        if (type != Type::u32 || from.kind != ptx::OperandKind::special || to.elements.size() != 4) refuse(decoder);
+        for (size_t k = 0; k < 4; ++k) {
+            ptx::Operand component = from;
+            component.name += std::string(".") + "xyzw"[k];
+            const uint32_t a = decoder.source(component, type).offset,
+                           d = decoder.destination(to.elements[k], type).offset;
+            Op& op = decoder.emit(unary<u32>([](u32 x) { return x; }));
+            op.dst = d, op.a = a;
+        }
+        return;
+    }
     if (decoder.operand(0).kind == ptx::OperandKind::vector || decoder.operand(1).kind == ptx::OperandKind::vector)
         return decode_vector_move(decoder, type);
     Exec exec;
@@ -854,94 +888,6 @@ void decode_mov(Decoder& decoder) {
         default: refuse(decoder, "not a type that registers hold");
     }
     emit_plain(decoder, exec, type, {type});
-}
-
-// --- video instructions: parts of a word, as CUDA's SIMD intrinsics use them
-// vadd2, vavrg4, vabsdiff4 …: `parts` lanes in a word, selected bytes or halves of a and b, merged into c or summed up.
-enum class Video : u8 { add, sub, avrg, absdiff, min, max };
-struct VideoSpec {
-    Video kind;
-    int parts;
-    bool a_signed, b_signed, d_signed, saturate, accumulate;
-    u8 a_select[4], b_select[4];
-    u8 mask;
-    int compare;  // vset: 0 eq, ne, lt, le, gt, ge; -1: not a comparison
-};
-bool compare_integers(int compare, s64 a, s64 b) {
-    switch (compare) {
-        case 0: return a == b;
-        case 1: return a != b;
-        case 2: return a < b;
-        case 3: return a <= b;
-        case 4: return a > b;
-        default: return a >= b;
-    }
-}
-void run_video(Warp& warp, const Op& op, uint32_t lanes) {
-    const auto& spec = *static_cast<const VideoSpec*>(op.extra);
-    const u32 *a = warp.row<u32>(op.a), *b = warp.row<u32>(op.b), *c = warp.row<u32>(op.c);
-    u32* d = warp.row<u32>(op.dst);
-    const int width = 32 / spec.parts;
-    const u32 field = width == 32 ? ~0u : (1u << width) - 1;
-    each_active(lanes, [&](int i) {
-        u64 pair = u64(b[i]) << 32 | a[i];
-        u32 result = c[i], sum = c[i];
-        for (int k = 0; k < spec.parts; ++k) {
-            if (!((spec.mask >> k) & 1)) continue;
-            auto part = [&](u8 select, bool is_signed) -> s64 {
-                u32 raw = u32(pair >> (width * select)) & field;
-                return is_signed && (raw >> (width - 1)) ? s64(raw) - (s64(field) + 1) : s64(raw);
-            };
-            s64 x = part(spec.a_select[k], spec.a_signed), y = part(spec.b_select[k], spec.b_signed), value = 0;
-            if (spec.compare >= 0) {
-                value = compare_integers(spec.compare, x, y);
-            } else {
-                switch (spec.kind) {
-                    case Video::add: value = x + y; break;
-                    case Video::sub: value = x - y; break;
-                    case Video::avrg: value = (x + y + (x + y >= 0 ? 1 : 0)) >> 1; break;
-                    case Video::absdiff: value = x < y ? y - x : x - y; break;
-                    case Video::min: value = x < y ? x : y; break;
-                    case Video::max: value = x < y ? y : x; break;
-                }
-            }
-            if (spec.saturate) {
-                s64 low = spec.d_signed ? -(s64(field) + 1) / 2 : 0, up = spec.d_signed ? s64(field) / 2 : s64(field);
-                value = value < low ? low : value > up ? up : value;
-            }
-            // .add sums what does not fit a part, too.
-            sum += u32(value);
-            result = (result & ~(field << (width * k))) | (u32(value) & field) << (width * k);
-        }
-        d[i] = spec.accumulate ? sum : result;
-    });
-}
-// Masks and selectors of several parts (.b20, .h10) are refused by the parser.
-void decode_video(Decoder& decoder, Video kind, int parts, bool compares) {
-    VideoSpec spec{};
-    spec.kind = kind, spec.parts = parts;
-    Type d = compares ? Type::u32 : decoder.take_type(), a = decoder.take_type(), b = decoder.take_type();
-    auto word = [](Type t) { return t == Type::u32 || t == Type::s32; };
-    if (!word(d) || !word(a) || !word(b)) refuse(decoder, "video types are .u32 and .s32");
-    spec.d_signed = d == Type::s32, spec.a_signed = a == Type::s32, spec.b_signed = b == Type::s32;
-    spec.saturate = decoder.take("sat");
-    spec.accumulate = decoder.take("add");
-    spec.compare = compares ? decoder.take_one({"eq", "ne", "lt", "le", "gt", "ge"}) : -1;
-    if (compares && spec.compare < 0) refuse(decoder, "says no comparison");
-    spec.mask = u8((1 << parts) - 1);
-    for (int k = 0; k < 4; ++k) spec.a_select[k] = u8(k), spec.b_select[k] = u8(parts + k);
-    // d.b2 and d.h1 name the one part to write; of a and b every part is taken in its place.
-    if (const std::string_view part = decoder.operand(0).name; !part.empty()) {
-        if (part[0] != (parts == 4 ? 'b' : 'h')) refuse(decoder, "the mask names another width");
-        spec.mask = u8(1 << (part[1] - '0'));
-    }
-    for (size_t i = 1; i < decoder.count(); ++i)
-        if (decoder.operand(i).kind == ptx::OperandKind::reg && !decoder.operand(i).name.empty())
-            refuse(decoder, "selected parts of a source");
-    auto data = std::make_shared<VideoSpec>(spec);
-    const void* extra = data.get();
-    decoder.keep(data);
-    emit_plain(decoder, run_video, Type::b32, {Type::b32, Type::b32, Type::b32}).extra = extra;
 }
 
 }  // namespace
@@ -959,6 +905,7 @@ void decode_integer_min(Decoder& decoder) { decode_min_max<Min>(decoder); }
 void decode_integer_max(Decoder& decoder) { decode_min_max<Max>(decoder); }
 
 void register_integer(OperationTable& table) {
+    register_video(table);
     table.add("addc", [](Decoder& d) { decode_carry(d, false, true); });
     table.add("subc", [](Decoder& d) { decode_carry(d, true, true); });
     table.add("madc", decode_madc);
@@ -988,20 +935,6 @@ void register_integer(OperationTable& table) {
     table.add("shr", decode_shr);
     table.add("shf", decode_shf);
     table.add("mov", decode_mov);
-    table.add("vadd2", [](Decoder& d) { decode_video(d, Video::add, 2, false); });
-    table.add("vadd4", [](Decoder& d) { decode_video(d, Video::add, 4, false); });
-    table.add("vsub2", [](Decoder& d) { decode_video(d, Video::sub, 2, false); });
-    table.add("vsub4", [](Decoder& d) { decode_video(d, Video::sub, 4, false); });
-    table.add("vavrg2", [](Decoder& d) { decode_video(d, Video::avrg, 2, false); });
-    table.add("vavrg4", [](Decoder& d) { decode_video(d, Video::avrg, 4, false); });
-    table.add("vabsdiff2", [](Decoder& d) { decode_video(d, Video::absdiff, 2, false); });
-    table.add("vabsdiff4", [](Decoder& d) { decode_video(d, Video::absdiff, 4, false); });
-    table.add("vmin2", [](Decoder& d) { decode_video(d, Video::min, 2, false); });
-    table.add("vmin4", [](Decoder& d) { decode_video(d, Video::min, 4, false); });
-    table.add("vmax2", [](Decoder& d) { decode_video(d, Video::max, 2, false); });
-    table.add("vmax4", [](Decoder& d) { decode_video(d, Video::max, 4, false); });
-    table.add("vset2", [](Decoder& d) { decode_video(d, Video::min, 2, true); });
-    table.add("vset4", [](Decoder& d) { decode_video(d, Video::min, 4, true); });
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

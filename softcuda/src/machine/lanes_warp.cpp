@@ -1,6 +1,7 @@
 // Lanes among themselves: shuffles, votes, matches, reductions, barriers.
 #include "machine/block.h"
 #include "machine/decode.h"
+#include "machine/float_rounding.h"
 #include "machine/lanes.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
@@ -224,10 +225,40 @@ Exec choose_redux(int operation, Type type) {
              : redux<uint32_t>([](uint32_t a, uint32_t b) { return a < b ? b : a; });
 }
 
+// A NaN loses against a number, or wins (.NaN).
+template <bool maximum, bool absolute, bool nan>
+void exec_redux_float(Warp& warp, const Op& op, uint32_t lanes) {
+    each_operation(warp, op.d, lanes, [&](uint32_t members) {
+        auto value = [&](int i) {
+            const float x = warp.row<float>(op.a)[i];
+            return absolute ? std::fabs(x) : x;
+        };
+        float result = value(std::countr_zero(members));
+        each_active(members & (members - 1), [&](int i) {
+            const float x = value(i);
+            result = nan && (x != x || result != result) ? canonical_nan() : pick_extreme<float, maximum>(result, x);
+        });
+        result = canonical(result);
+        each_lane(warp.row<float>(op.dst), members, [=](int) { return result; });
+    });
+}
+template <bool maximum>
+Exec redux_float(bool absolute, bool nan) {
+    if (absolute) return nan ? exec_redux_float<maximum, true, true> : exec_redux_float<maximum, true, false>;
+    return nan ? exec_redux_float<maximum, false, true> : exec_redux_float<maximum, false, false>;
+}
+
 void decode_redux(Decoder& decoder) {
     if (!decoder.take("sync")) decoder.unsupported();
     const int operation = decoder.take_one({"add", "min", "max", "and", "or", "xor"});
-    Exec exec = choose_redux(operation, decoder.take_type());
+    const Type type = decoder.take_type();
+    Exec exec = nullptr;
+    if (type != Type::f32) {
+        exec = choose_redux(operation, type);
+    } else if (operation == 1 || operation == 2) {
+        const bool absolute = decoder.take("abs"), nan = decoder.take("NaN");
+        exec = operation == 1 ? redux_float<false>(absolute, nan) : redux_float<true>(absolute, nan);
+    }
     if (!exec) decoder.unsupported("no such operation for this type");
     Row a = decoder.source(1, Type::b32), members = decoder.source(2, Type::b32), d = decoder.destination(0, Type::b32);
     const MeetShape* shape = keep_shape(decoder, {.dst = 4, .a = 4, .d = 4});

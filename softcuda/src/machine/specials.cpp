@@ -42,15 +42,19 @@ bool special_from_name(std::string_view name, Special& special) {
         {"%clusterid.x", clusterid_x},
         {"%clusterid.y", clusterid_y},
         {"%clusterid.z", clusterid_z},
+        {"%clusterid.w", zero},
         {"%nclusterid.x", nclusterid_x},
         {"%nclusterid.y", nclusterid_y},
         {"%nclusterid.z", nclusterid_z},
+        {"%nclusterid.w", zero},
         {"%cluster_ctaid.x", cluster_ctaid_x},
         {"%cluster_ctaid.y", cluster_ctaid_y},
         {"%cluster_ctaid.z", cluster_ctaid_z},
+        {"%cluster_ctaid.w", zero},
         {"%cluster_nctaid.x", cluster_nctaid_x},
         {"%cluster_nctaid.y", cluster_nctaid_y},
         {"%cluster_nctaid.z", cluster_nctaid_z},
+        {"%cluster_nctaid.w", zero},
         {"%cluster_ctarank", cluster_ctarank},
         {"%cluster_nctarank", cluster_nctarank},
         {"%total_smem_size", total_smem_size},
@@ -75,6 +79,10 @@ bool special_from_name(std::string_view name, Special& special) {
     auto found = names.find(name);
     if (found != names.end()) {
         special = found->second;
+        return true;
+    }
+    if (name.starts_with("%pm")) {  // performance counters that nobody has set up
+        special = zero;
         return true;
     }
     if (name.starts_with("%envreg") && name.size() > 7 && name.size() < 10 && name[7] >= '0' && name[7] <= '9') {
@@ -192,6 +200,7 @@ void fill(Special special, T* row, const WarpState& warp, uint32_t local_base) {
 void fill_special(Special special, Row row, std::byte* frame, const WarpState& warp, uint32_t local_base) {
     std::byte* at = frame + row.offset;
     switch (row.element_bytes) {
+        case 0: *reinterpret_cast<uint32_t*>(at) = special_value(special, warp, 0, local_base) ? all_lanes : 0; return;
         case 2: return fill(special, reinterpret_cast<uint16_t*>(at), warp, local_base);
         case 4: return fill(special, reinterpret_cast<uint32_t*>(at), warp, local_base);
         case 8: return fill(special, reinterpret_cast<uint64_t*>(at), warp, local_base);

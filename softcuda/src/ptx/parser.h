@@ -104,6 +104,7 @@ class Parser {
     uint32_t location_ = 0;         // the `.loc` in force
     Function* function_ = nullptr;  // whose body is being read
     std::unordered_map<std::string, size_t> variable_index_, function_index_;
+    bool signs_registers_ = false;                              // of the instruction being read: `-%r1` is an operand
     std::vector<std::pair<std::string, uint32_t>> unresolved_;  // name, line: to be declared by the end of the module
 };
 

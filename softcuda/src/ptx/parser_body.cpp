@@ -71,10 +71,12 @@ int component_index(std::string_view component) {  // of .x .y .z .w, or .r .g .
     return place == std::string_view::npos ? -1 : static_cast<int>(place % 4);
 }
 
-// Video instructions take a byte or half of a register: %r1.b0, %r2.h1.
+// Video instructions take bytes or halves of registers: %r1.b0, %r2.h1, %r3.b7610 (of two registers together).
 bool is_selector(std::string_view name) {
-    return name.size() == 2 && ((name[0] == 'b' && name[1] >= '0' && name[1] <= '3') ||
-                                (name[0] == 'h' && name[1] >= '0' && name[1] <= '1'));
+    if (name.size() < 2 || (name[0] != 'b' && name[0] != 'h')) return false;
+    const bool bytes = name[0] == 'b';
+    if (name.size() > (bytes ? 5u : 3u)) return false;
+    return std::all_of(name.begin() + 1, name.end(), [&](char c) { return c >= '0' && c <= (bytes ? '7' : '3'); });
 }
 
 }  // namespace
@@ -271,6 +273,7 @@ void Parser::parse_instruction(Function& function) {
         advance();
     }
     const bool is_call = opcode.text == "call";
+    signs_registers_ = opcode.text == "vmad";
     if (!current().is(";")) {
         instruction.operands.reserve(4);
         do {
@@ -289,6 +292,10 @@ Operand Parser::parse_operand(bool in_call, int depth) {
     const Token& token = current();
     if (token.kind == TokenKind::name) return parse_named_operand(false);
     if (token.is("!")) {
+        advance();
+        return parse_named_operand(true);
+    }
+    if (signs_registers_ && token.is("-") && lexer_.peek().kind == TokenKind::name) {
         advance();
         return parse_named_operand(true);
     }

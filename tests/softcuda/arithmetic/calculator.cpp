@@ -2,7 +2,7 @@
 //
 // Standard input, in words:  LEVEL OPCODE.MODIFIERS MASK ROWS OPERANDS OPERAND...
 // then ROWS * 32 values in hex for every register, in the order of the operands; a predicate has ROWS words.
-// Operands: r2 r4 r8 r16 (a register of that many bytes), p, pair:p,p or pair:r4,p, vec:r4,r4 (registers), i:HEX, f:HEX, _.
+// Operands: r2 r4 r8 r16 (a register of that many bytes; r4.b1, -r4: a part of one, negated), p, pair:p,p or pair:r4,p, vec:r4,r4 (registers), i:HEX, f:HEX, _.
 // Answers the values of all registers afterwards, or "error: ..." as the loader would say it.
 #include <cstdio>
 #include <cstdlib>
@@ -137,7 +137,10 @@ struct Parser {
             for (const std::string& part : split(word.substr(4), ',')) result.elements.push_back(operand(part));
         } else {
             result.kind = ptx::OperandKind::reg;
-            result.reg = add(word);
+            result.negated = word[0] == '-';
+            auto parts = split(word.substr(result.negated), '.');
+            result.reg = add(parts[0]);
+            if (parts.size() > 1) result.name = parts[1];
         }
         return result;
     }

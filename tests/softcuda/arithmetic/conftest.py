@@ -24,7 +24,7 @@ def levels() -> list[str]:
 
 @pytest.fixture(scope="session")
 def calculator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
-    lanes = [f"machine/lanes_{family}.cpp" for family in ("integer", "float", "half", "compare", "convert")]
+    lanes = [f"machine/lanes_{family}.cpp" for family in ("integer", "video", "float", "half", "compare", "convert")]
     objects = native.objects("machine/float_formats.cpp", "ptx/ast.cpp", *lanes)
     have = [f"-DSOFTCUDA_HAVE_{level.upper()}" for level in levels() if level != "generic"]
     program = native.program(
@@ -43,13 +43,20 @@ Run = Callable[..., list[list[int]]]
 def run(request: pytest.FixtureRequest, calculator: subprocess.Popen[str]) -> Run:
     """run("add.s32", "r4 r4 r4", a, b): what the destination holds afterwards, for as many values as a and b have.
 
+    Operands of video instructions may be parts of registers (r4.b1, r4.h32) and, for vmad, negated (-r4).
     The first operand is the destination (`results` of its registers come back); values are register bits.  Each row of
     32 is run twice: with all lanes, and with some idle, which must keep the poison they held.
     """
 
     def run(instruction: str, operands: str, *sources: Sequence[int], results: int = 1) -> list[list[int]]:
         kinds = operands.split()
-        registers = [r for word in kinds if word[0] in "rpv" for r in word.split(":")[-1].split(",") if r != "_"]
+        registers = [
+            r.split(".")[0].strip("-")
+            for word in kinds
+            if word[0] in "rpv-"
+            for r in word.split(":")[-1].split(",")
+            if r != "_"
+        ]
         assert len(registers) == results + len(sources), (registers, len(sources))
         count = next(len(s) for s, r in zip([*sources, []], [*registers[results:], "r"]) if r != "p")
         rows = -(-count // 32)

@@ -344,59 +344,6 @@ def test_carry_chain_of_one_instruction(run) -> None:
     check(run("sub.cc.u32", "r4 r4 r4", *zip(*inputs))[0], [a - b & 0xFFFFFFFF for a, b in inputs], inputs)
 
 
-@pytest.mark.parametrize("sign", ["u", "s"])
-@pytest.mark.parametrize("parts", [2, 4])
-def test_video(run, parts: int, sign: str) -> None:
-    width = 32 // parts
-    kind, word = f"{sign}{width}", f"{sign}32"
-    inputs = triples(integers(32))
-
-    def each(f, add: bool = False, saturate: bool = False):
-        def word_of(a: int, b: int, c: int) -> int:
-            split = [
-                (of(kind, a >> width * i & (1 << width) - 1), of(kind, b >> width * i & (1 << width) - 1))
-                for i in range(parts)
-            ]
-            values = [f(x, y) for x, y in split]
-            values = [clamp(kind, v) if saturate else wrap(kind, v) for v in values]
-            return (
-                wrap("u32", c + sum(of(kind, v) for v in values))
-                if add
-                else sum(v << width * i for i, v in enumerate(values))
-            )
-
-        return word_of
-
-    for name, f in (
-        (f"vadd{parts}", lambda x, y: x + y),
-        (f"vsub{parts}", lambda x, y: x - y),
-        (f"vmin{parts}", min),
-        (f"vmax{parts}", max),
-    ):
-        for form, saturate in (("", False), (".sat", True)):
-            [got] = run(f"{name}.{word}.{word}.{word}{form}", "r4 r4 r4 r4", *zip(*inputs))
-            check(got, [each(f, saturate=saturate)(*t) for t in inputs], inputs)
-    [got] = run(f"vabsdiff{parts}.u32.{word}.{word}.add", "r4 r4 r4 r4", *zip(*inputs))
-    check(
-        got,
-        [
-            wrap(
-                "u32",
-                c
-                + sum(
-                    wrap(
-                        "u" + kind[1:],
-                        abs(of(kind, a >> width * i & (1 << width) - 1) - of(kind, b >> width * i & (1 << width) - 1)),
-                    )
-                    for i in range(parts)
-                ),
-            )
-            for a, b, c in inputs
-        ],
-        inputs,
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "operands"),
     [

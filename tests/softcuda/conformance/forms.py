@@ -278,6 +278,69 @@ def video() -> Iterator[Form]:
         )
 
 
+def scalar_video() -> Iterator[Form]:
+    """One part each of a, b and the result, every second operation, every mode."""
+    words, parts = ("u32", "s32"), (("", ""), (".b1", ".h0"), (".h1", ".b3"), (".b0", ""), (".b2", ".b2"))
+    three = ("b32", "b32", "b32")
+    turn = 0
+    for d, a, b in [(d, a, b) for d in words for a in words for b in words]:
+        for op in ("vadd", "vsub", "vabsdiff", "vmin", "vmax"):
+            for sat in ("", ".sat"):
+                x, y = parts[turn % len(parts)]
+                place = (".b0", ".b2", ".h0", ".h1")[turn % 4]
+                second = (".add", ".min", ".max")[turn % 3]
+                turn += 1
+                name = f"{op}.{d}.{a}.{b}{sat}"
+                sources = f"%a{x}, %b{y}"
+                yield Form(f"{name} {x} {y}", f"{name} %d, {sources};", ("b32",), ("b32", "b32"), lanes=384)
+                yield Form(f"{name}{second}", f"{name}{second} %d, {sources}, %c;", ("b32",), three, lanes=384)
+                yield Form(f"{name} into {place}", f"{name} %d{place}, {sources}, %c;", ("b32",), three, lanes=384)
+        scale, sat = ("", ".shr7", ".shr15")[turn % 3], ("", ".sat")[turn % 2]
+        for signs in ("   ", "-  ", " - ", "-- ", "  -", "po "):
+            po, minus = (".po" if signs[0] == "p" else ""), ["-" if sign == "-" else "" for sign in signs]
+            for x, y in parts[:3]:
+                name = f"vmad.{d}.{a}.{b}{po}{sat}{scale}"
+                body = f"{name} %d, {minus[0]}%a{x}, {minus[1]}%b{y}, {minus[2]}%c;"
+                yield Form(f"{name} {signs} {x} {y}", body, ("b32",), three, lanes=384)
+        turn += 1
+        if b == "s32":
+            continue
+        for op in ("vshl", "vshr"):
+            for mode in ("clamp", "wrap"):
+                for sat in ("", ".sat"):
+                    name = f"{op}.{d}.{a}.u32{sat}.{mode}"
+                    yield Form(f"{name} by byte", f"{name} %d, %a, %b.b0;", ("b32",), ("b32", "b32"), lanes=384)
+                    yield Form(f"{name}.add", f"{name}.add %d, %a.h1, %b.b3, %c;", ("b32",), three, lanes=384)
+                    yield Form(f"{name} into b1", f"{name} %d.b1, %a.b0, %b, %c;", ("b32",), ("b32", "shift", "b32"))
+    for compare in ("eq", "ne", "lt", "le", "gt", "ge"):
+        for a, b in [(a, b) for a in words for b in words]:
+            name = f"vset.{a}.{b}.{compare}"
+            yield Form(f"{name} whole", f"{name} %d, %a, %b;", ("b32",), ("b32", "b32"), lanes=384)
+            yield Form(f"{name}.max", f"{name}.max %d, %a.b1, %b.h1, %c;", ("b32",), three, lanes=384)
+            yield Form(f"{name} into b3", f"{name} %d.b3, %a.h0, %b.b0, %c;", ("b32",), three, lanes=384)
+
+
+def flushes() -> Iterator[Form]:
+    """.ftz at the smallest normal number, which a result may be after rounding only."""
+    unit = "and.b32 %x, %a, 0x007fffff; or.b32 %x, %x, 0x3f800000; rcp.rn.f32 %y, %x; "  # x * y is about one
+    small = unit + "mul.rn.f32 %x, %x, 0f20000000; mul.rn.f32 %y, %y, 0f20000000; "  # times 2^-126
+    for rounding in ROUNDINGS:
+        for op in ("mul", "fma"):
+            tail = ", 0f00000000" if op == "fma" else ""
+            name = f"{op}.{rounding}.ftz.f32"
+            yield Form(f"{name} at the edge", f"{small}{name} %d, %x, %y{tail};", ("f32",), ("b32",), lanes=1024)
+        # A sum: 2^-125 less about half of it, by a product that is not exact.
+        body = f"{small} neg.f32 %x, %x; fma.{rounding}.ftz.f32 %d, %x, %y, 0f01000000;"
+        yield Form(f"fma.{rounding}.ftz.f32 difference at the edge", body, ("f32",), ("b32",), lanes=1024)
+        for op in ("rcp", "div"):
+            one = "0f3F800000, " if op == "div" else ""
+            body = f"add.u32 %x, %lane, 0x7e7ffff0; {op}.{rounding}.ftz.f32 %d, {one}%x;"
+            yield Form(f"{op}.{rounding}.ftz.f32 at the edge", body, ("f32",), (), lanes=64)
+        for op in ("add", "sub"):
+            body = f"and.b32 %x, %a, 0x80ffffff; and.b32 %y, %b, 0x80ffffff; {op}.{rounding}.ftz.f32 %d, %x, %y;"
+            yield Form(f"{op}.{rounding}.ftz.f32 of small numbers", body, ("f32",), ("b32", "b32"), lanes=512)
+
+
 def floats() -> Iterator[Form]:
     for t in ("f32", "f64"):
         for ftz in ("", ".ftz") if t == "f32" else ("",):
@@ -335,6 +398,8 @@ def halves() -> Iterator[Form]:
             for ftz in ("", ".ftz") if t[0] == "f" else ("",):
                 for flag in ("", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"):
                     yield plain(f"{op}{ftz}{flag}.{t}", t, t, t)
+        for flag in ("", ".relu"):
+            yield plain(f"fma.rn.oob{flag}.{t}", t, t, t, t)
         for op in ("abs", "neg"):
             for ftz in ("", ".ftz") if t[0] == "f" else ("",):
                 yield plain(f"{op}{ftz}.{t}", t, t)
@@ -438,6 +503,9 @@ def conversions() -> Iterator[Form]:
     for rounding in ("rna", "rn", "rz", "rn.relu", "rz.relu"):
         yield one(f"cvt.{rounding}.tf32.f32", "b32", "f32")
     yield one("cvt.rna.satfinite.tf32.f32", "b32", "f32")
+    for to in ("f16x2", "bf16x2"):
+        for flag in ("rn", "rz", "rn.relu", "rz.relu"):
+            yield plain(f"cvt.{flag}.satfinite.{to}.f32", to, "f32", "f32")
     for to in ("e4m3x2", "e5m2x2"):
         for relu in ("", ".relu"):
             yield plain(f"cvt.rn.satfinite{relu}.{to}.f32", "b16", "f32", "f32")
@@ -601,6 +669,83 @@ def atomic(space: str, name: str, kind: str, instruction: str, operands: tuple[s
     return Form(f"atom.{space}.{name}", body, (kind, kind) if returns else (kind,), operands)
 
 
+def wide_atomics() -> Iterator[Form]:
+    """Cells of several values: vectors, 128 bits, bulk reductions.  Each thread has sixteen bytes of its own."""
+    shared = ".shared .align 16 .b8 cells[1024]; mov.u32 %x, %tid.x; mov.u64 %w, cells; mad.wide.u32 %w, %x, 16, %w; "
+    cell = ".global .align 16 .b8 scratch[2048]; mov.u64 %w, scratch; mad.wide.u32 %w, %thread, 16, %w; "
+    for op in ("exch", "cas"):
+        third = ", %two" if op == "cas" else ""
+        for hit in (0, 1):
+            compared = "{%a, %b}" if hit else "{%b, %a}"
+            body = (
+                f"{shared} .reg .b128 %one, %two, %old; mov.b128 %one, {compared}; mov.b128 %two, {{%c, %a}}; "
+                f"st.shared.v2.b64 [%w], {{%a, %b}}; atom.shared.{op}.b128 %old, [%w], %one{third}; "
+                "mov.b128 {%d, %d1}, %old; ld.shared.v2.b64 {%d2, %d3}, [%w];"
+            )
+            yield Form(f"atom.shared.{op}.b128 {hit}", body, ("b64",) * 4, ("b64",) * 3, lanes=128)
+    for kind, count in (("f32", 2), ("f32", 4)):
+        given, added = ("%a, %b", "%c, %e") if count == 2 else ("%a, %b, %c, %e", "%f, %g, %i, %j")
+        results = ", ".join(f"%d{i or ''}" for i in range(count))
+        old = ", ".join(f"%d{i}" for i in range(count, 2 * count))
+        start = f"{cell} st.global.v{count}.b32 [%w], {{{given}}}; "
+        end = f" ld.global.v{count}.b32 {{{results}}}, [%w];"
+        yield Form(
+            f"red.global.v{count}.{kind}.add",
+            f"{start} red.global.v{count}.{kind}.add [%w], {{{added}}};{end}",
+            (kind,) * count,
+            (kind,) * (2 * count),
+            lanes=128,
+        )
+        yield Form(
+            f"atom.global.v{count}.{kind}.add",
+            f"{start} atom.global.v{count}.{kind}.add {{{old}}}, [%w], {{{added}}};{end}",
+            (kind,) * (2 * count),
+            (kind,) * (2 * count),
+            lanes=128,
+        )
+    for kind in ("f16x2", "bf16x2"):
+        for op in ("add", "min", "max"):
+            body = (
+                f"{cell} st.global.v2.b32 [%w], {{%a, %b}}; atom.global.v2.{kind}.{op}.noftz {{%d2, %d3}}, [%w], {{%c, %e}};"
+                " ld.global.v2.b32 {%d, %d1}, [%w];"
+            )
+            yield Form(f"atom.global.v2.{kind}.{op}.noftz", body, (kind,) * 4, (kind,) * 4, lanes=128)
+    table = [("add", t) for t in ("u32", "s32", "u64", "f32", "f64")]
+    table += [(op, t) for op in ("min", "max") for t in ("u32", "s32", "u64", "s64", "f16", "bf16")]
+    table += [("inc", "u32"), ("dec", "u32"), ("add", "noftz.f16"), ("add", "noftz.bf16")]
+    table += [(op, t) for op in ("and", "or", "xor") for t in ("b32", "b64")]
+    for op, t in table:
+        kind = t.split(".")[-1]
+        kind = f"{kind}x2" if bits_of(kind) == 16 and kind[-2:] == "16" and "f" in kind else kind
+        n, size = 128 // bits_of(kind), bits_of(kind)
+        names = [f"%{name}" for name in NAMES[: 2 * n]]
+        results = ", ".join(f"%d{i or ''}" for i in range(n))
+        body = (
+            f"{cell} .shared .align 16 .b8 rows[1024]; mov.u32 %x, %tid.x; mov.u32 %y, rows; mad.lo.u32 %y, %x, 16, %y; "
+            f"st.global.v{n}.b{size} [%w], {{{', '.join(names[:n])}}}; "
+            f"st.shared.v{n}.b{size} [%y], {{{', '.join(names[n:])}}}; fence.proxy.async; "
+            f"cp.reduce.async.bulk.global.shared::cta.bulk_group.{op}.{t} [%w], [%y], 16; "
+            "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; fence.proxy.async; "
+            f"ld.global.v{n}.b{size} {{{results}}}, [%w];"
+        )
+        yield Form(f"cp.reduce.async.bulk.{op}.{t}", body, (kind,) * n, (kind,) * (2 * n), lanes=128)
+
+
+def control() -> Iterator[Form]:
+    targets = "many: .branchtargets L0, L1, L2, L3; and.b32 %x, %a, 3; mov.b32 %d, 9; brx.idx %x, many; "
+    targets += "L0: add.u32 %d, %d, 100; L1: add.u32 %d, %d, %lane; L2: mul.lo.u32 %d, %d, 7; L3: add.u32 %d, %d, 1;"
+    yield Form("brx.idx", targets, ("b32",), ("b32",))
+    yield Form("mov.v4.u32 %ntid", "mov.v4.u32 {%d, %d1, %d2, %d3}, %ntid;", ("b32",) * 4, (), lanes=64)
+    for name in ("clusterid.w", "nclusterid.x", "cluster_nctaid.x", "cluster_ctarank", "cluster_nctarank", "ctaid.w"):
+        yield Form(f"%{name}", f"mov.u32 %d, %{name};", ("b32",), (), lanes=64)
+    yield Form("%is_explicit_cluster", "mov.pred %d, %is_explicit_cluster;", ("pred",), (), lanes=64)
+    body = (
+        "stacksave.u64 %w; alloca.u64 %d, 24, 16; stackrestore.u64 %w; alloca.u64 %d1, 40, 16; "
+        "sub.u64 %d, %d, %d1; and.b64 %d1, %d1, 15;"
+    )
+    yield Form("alloca after stackrestore", body, ("b64", "b64"), (), lanes=64)
+
+
 def matrices() -> Iterator[Form]:
     """mma.sync: exact, also where an H200 does not round as IEEE does, for softcuda models how it cuts off."""
     shapes = [
@@ -657,6 +802,15 @@ def matrices() -> Iterator[Form]:
                 f"xor.b32 %x, %x, 48; {name} {results}, [%x];"
             )
             yield Form(name, body, ("b32",) * count, ("b32",) * 4, lanes=128)
+            registers = "{" + ", ".join(f"%{n}" for n in NAMES[:count]) + "}"
+            name = f"stmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16"
+            body = (
+                ".shared .align 16 .b8 rows[1024]; mov.u64 %w, rows; cvt.u32.u64 %y, %w; mov.u32 %x, %tid.x; "
+                f"mad.lo.u32 %x, %x, 16, %y; st.shared.v4.b32 [%x], {{1, 2, 3, 4}}; bar.sync 0; "
+                f"{name} [%x], {registers}; bar.sync 0; "
+                "ld.shared.v4.b32 {%d, %d1, %d2, %d3}, [%x];"
+            )
+            yield Form(name, body, ("b32",) * 4, ("b32",) * count, lanes=128)
     yield plain("movmatrix.sync.aligned.m8n8.trans.b16", "b32", "b32", lanes=128)
     for ta in ("s8", "u8"):
         for tb in ("s8", "u8"):
@@ -835,8 +989,10 @@ def matrix(
     return Form(name, body, (kind,) * len(c), kinds, check, lanes=128)
 
 
-GROUPS = (integers, carries, bits, video, floats, halves, comparisons, conversions, warps, atomics, matrices)
-GROUPS += (sparse_matrices, wmma_matrices)
+GROUPS = (
+    *(integers, carries, bits, video, scalar_video, floats, flushes, halves, comparisons, conversions),
+    *(warps, atomics, wide_atomics, control, matrices, sparse_matrices, wmma_matrices),
+)
 # By family, each name once in all.
 FAMILIES: dict[str, list[Form]] = {}
 _seen: set[str] = set()

@@ -21,7 +21,8 @@ extern "C" __global__ void classic(const int* in, int* out) {
     int t = threadIdx.x;
     for (int k = 0; k < 3; ++k) tile[k][t] = -1 - k;
     for (int k = 0; k < 3; ++k) {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(&tile[k][t])), "l"(in + 32 * k + t));
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                     ::"r"(shared_address(&tile[k][t])), "l"(in + 32 * k + t));
         asm volatile("cp.async.commit_group;");
     }
     int row = 0;
@@ -34,7 +35,8 @@ extern "C" __global__ void short_copy(const int* in, int* out) {
     __shared__ __align__(16) int tile[128];
     int t = threadIdx.x;
     for (int k = 0; k < 4; ++k) tile[4 * t + k] = -1;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(&tile[4 * t])), "l"(in + 4 * t), "r"(t % 17));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 ::"r"(shared_address(&tile[4 * t])), "l"(in + 4 * t), "r"(t % 17));
     asm volatile("cp.async.wait_all;" ::: "memory");
     for (int k = 0; k < 4; ++k) out[4 * t + k] = tile[4 * t + k];
 }
@@ -82,7 +84,8 @@ extern "C" __global__ void with_pipeline(const int* in, int* out, int n) {
     for (int step = 0, fetch = 0; step < steps; ++step) {
         for (; fetch < steps && fetch < step + stages; ++fetch) {
             pipe.producer_acquire();
-            cuda::memcpy_async(group, tile[fetch % stages], in + fetch * size, cuda::aligned_size_t<16>(size * 4), pipe);
+            cuda::aligned_size_t<16> bytes(size * 4);
+            cuda::memcpy_async(group, tile[fetch % stages], in + fetch * size, bytes, pipe);
             pipe.producer_commit();
         }
         pipe.consumer_wait();
@@ -158,13 +161,15 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) multicast(const int* in, in
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     if (t == 0) {
         asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(b));
-        asm volatile("{ .reg .b64 s; mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 s, [%0], 256; }" ::"r"(b) : "memory");
+        asm volatile("{ .reg .b64 s; mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 s, [%0], 256; }"
+                     ::"r"(b) : "memory");
     }
     tile[t] = -1;
     auto cluster = cooperative_groups::this_cluster();
     cluster.sync();
     if (rank == 1 && t == 0)
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 256, [%2], %3;"
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1], 256, [%2], %3;"
                      ::"r"(shared_address(tile)), "l"(in), "r"(b), "h"((unsigned short)0xd) : "memory");
     if (rank != 1) {
         while (!ptx::mbarrier_try_wait_parity(&bar, 0)) {}
