@@ -263,10 +263,8 @@ void exec_zeros(Warp& warp, const Op& op, uint32_t lanes) {
 
 ThreadCopies& copies_of(Warp& warp) {
     auto& state = static_cast<WarpState&>(warp);
-    if (!state.copies) {
-        async_queue(*warp.block);  // so that the end of the block looks here, too
-        state.copies = std::make_unique<ThreadCopies>();
-    }
+    async_queue(*warp.block);  // so that the end of the block looks here, too
+    if (!state.copies) state.copies = std::make_unique<ThreadCopies>();
     return *state.copies;
 }
 

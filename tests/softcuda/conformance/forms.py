@@ -706,8 +706,9 @@ def wide_atomics() -> Iterator[Form]:
     for kind in ("f16x2", "bf16x2"):
         for op in ("add", "min", "max"):
             body = (
-                f"{cell} st.global.v2.b32 [%w], {{%a, %b}}; atom.global.v2.{kind}.{op}.noftz {{%d2, %d3}}, [%w], {{%c, %e}};"
-                " ld.global.v2.b32 {%d, %d1}, [%w];"
+                f"{cell} st.global.v2.b32 [%w], {{%a, %b}}; "
+                f"atom.global.v2.{kind}.{op}.noftz {{%d2, %d3}}, [%w], {{%c, %e}}; "
+                "ld.global.v2.b32 {%d, %d1}, [%w];"
             )
             yield Form(f"atom.global.v2.{kind}.{op}.noftz", body, (kind,) * 4, (kind,) * 4, lanes=128)
     table = [("add", t) for t in ("u32", "s32", "u64", "f32", "f64")]
@@ -721,7 +722,8 @@ def wide_atomics() -> Iterator[Form]:
         names = [f"%{name}" for name in NAMES[: 2 * n]]
         results = ", ".join(f"%d{i or ''}" for i in range(n))
         body = (
-            f"{cell} .shared .align 16 .b8 rows[1024]; mov.u32 %x, %tid.x; mov.u32 %y, rows; mad.lo.u32 %y, %x, 16, %y; "
+            f"{cell} .shared .align 16 .b8 rows[1024]; mov.u32 %y, rows; "
+            "mov.u32 %x, %tid.x; mad.lo.u32 %y, %x, 16, %y; "
             f"st.global.v{n}.b{size} [%w], {{{', '.join(names[:n])}}}; "
             f"st.shared.v{n}.b{size} [%y], {{{', '.join(names[n:])}}}; fence.proxy.async; "
             f"cp.reduce.async.bulk.global.shared::cta.bulk_group.{op}.{t} [%w], [%y], 16; "

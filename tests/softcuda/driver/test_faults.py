@@ -36,7 +36,11 @@ import os, sys; sys.stdout.flush(); os._exit(0)
         ("*(int *)(size_t)(blockIdx.x * 4) = 1;", "an illegal memory access was encountered", "broken"),
         ("*(int *)((char *)a + 2) = 1;", "misaligned address", "broken"),
         ("assert(threadIdx.x < 7);", "device-side assert triggered", "threadIdx.x < 7"),
-        ("for (int i = 1 << 13; i; ++i) a[i & 7] = *(volatile int *)__builtin_alloca(i);", "hardware stack error", "alloca of"),
+        (
+            "for (int i = 1 << 13; i; ++i) a[i & 7] = *(volatile int *)__builtin_alloca(i);",
+            "hardware stack error",
+            "alloca of",
+        ),
         (
             '__shared__ __align__(16) int s[8]; asm("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"'
             ' ::"l"(a), "r"((int)__cvta_generic_to_shared(s)), "r"(12));',

@@ -135,6 +135,17 @@ extern "C" __global__ void bulk(const int* in, int* out, int* seen) {
         for (int i = 0; i < 256; ++i) tile[i] = -5;  // read already: this comes too late to be seen
     }
 }
+// Nobody waits for the end: it comes with the block's.
+extern "C" __global__ void unwaited(const int* in, int* out) {
+    __shared__ alignas(16) int tile[32];
+    int at = 32 * blockIdx.x + threadIdx.x;
+    tile[threadIdx.x] = in[at] + 1;
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(&tile[threadIdx.x])), "l"(in + at));
+    __syncwarp();
+    if (threadIdx.x == 0)
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 128; cp.async.bulk.commit_group;"
+                     ::"l"(out + at), "r"(shared_address(tile)) : "memory");
+}
 #define REDUCE(name, type, instruction)                                                                          \
     extern "C" __global__ void name(const type* in, type* out) {                                                  \
         __shared__ alignas(16) type tile[64];                                                                     \
@@ -250,6 +261,12 @@ def test_bulk_copies_in_and_out(module):
     module.get_function("bulk")(cuda.In(given), cuda.Out(got), cuda.Out(seen), block=(256, 1, 1), grid=(4, 1))
     assert np.all(seen == -1), "the copy lands at the wait"
     assert np.array_equal(got, 2 * given)
+
+
+def test_what_is_under_way_lands_at_the_end_of_its_block(module):
+    given, got = np.arange(256, dtype=np.int32), np.zeros(256, np.int32)
+    module.get_function("unwaited")(cuda.In(given), cuda.Out(got), block=(32, 1, 1), grid=(8, 1))
+    assert np.array_equal(got, given + 1)
 
 
 @pytest.mark.parametrize(
