@@ -68,6 +68,14 @@ ptx::Module read_image(const char* text) {
     return module;
 }
 
+// Plain PTX runs on what is newer, too; sm_90a on 9.0 alone, and sm_100f on the later devices of its generation.
+bool runs_on(const std::string& target, int capability) {
+    const int number = target_number(target);
+    if (target.ends_with('a')) return number == capability;
+    if (target.ends_with('f')) return number / 10 == capability / 10 && number <= capability;
+    return number <= capability;
+}
+
 std::string read_file(const char* path) {
     std::ifstream file(path, std::ios::binary);
     require(bool(file), CUDA_ERROR_FILE_NOT_FOUND);
@@ -129,9 +137,11 @@ CUmodule load_module(const std::shared_ptr<Context>& context, const void* image,
         module->ptx_version = parsed.version_major * 10 + parsed.version_minor;
         module->target = target_number(parsed.target);
         const int capability = device().machine.config().capability;
-        if (module->target > capability)
-            reject(CUDA_ERROR_INVALID_PTX, "the PTX is for " + parsed.target + ", newer than this device (sm_" +
-                                               std::to_string(capability) + "); compile for it or set SOFTCUDA_DEVICE");
+        if (!runs_on(parsed.target, capability))
+            reject(CUDA_ERROR_INVALID_PTX,
+                   "the PTX is for " + parsed.target +
+                       (module->target > capability ? ", newer than this device" : " alone, and this device is another") +
+                       " (sm_" + std::to_string(capability) + "); compile for it or set SOFTCUDA_DEVICE");
         std::unique_ptr<Program> program = load(parsed, device().memory);
         for (const std::string& note : parsed.notes) apply_note(note, *program);
         module->program = std::move(program);

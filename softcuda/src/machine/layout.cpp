@@ -143,7 +143,8 @@ void Layout::place_variables(Memory& memory) {
         if (variable.space != "global" && variable.space != "const") return;
         if (variable.is_extern) return;  // defined below, or nowhere: using it is then an error
         const bool constant = variable.space == "const";
-        uint64_t bytes = std::max<uint64_t>(1, variable.bytes);
+        // Whole words: atomics on bytes and halves are made of compare-and-swap on the word that holds them.
+        uint64_t bytes = (std::max<uint64_t>(1, variable.bytes) + 3) & ~uint64_t(3);
         MemoryKind kind = constant              ? MemoryKind::constant
                           : variable.is_managed ? MemoryKind::managed
                                                 : MemoryKind::module;
