@@ -138,10 +138,11 @@ CUmodule load_module(const std::shared_ptr<Context>& context, const void* image,
         module->target = target_number(parsed.target);
         const int capability = device().machine.config().capability;
         if (!runs_on(parsed.target, capability))
-            reject(CUDA_ERROR_INVALID_PTX,
-                   "the PTX is for " + parsed.target +
-                       (module->target > capability ? ", newer than this device" : " alone, and this device is another") +
-                       " (sm_" + std::to_string(capability) + "); compile for it or set SOFTCUDA_DEVICE");
+            reject(
+                CUDA_ERROR_INVALID_PTX,
+                "the PTX is for " + parsed.target +
+                    (module->target > capability ? ", newer than this device" : " alone, and this device is another") +
+                    " (sm_" + std::to_string(capability) + "); compile for it or set SOFTCUDA_DEVICE");
         std::unique_ptr<Program> program = load(parsed, device().memory);
         for (const std::string& note : parsed.notes) apply_note(note, *program);
         module->program = std::move(program);

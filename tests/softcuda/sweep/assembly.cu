@@ -51,7 +51,8 @@ TEST(predicates, 1, 64) {
     int y;
     asm("{\n\t.reg .pred p, q, r;\n\tsetp.lt.and.s32 p|q, %1, 20, 1;\n\tsetp.gt.or.s32 r, %1, 50, !p;\n\t"
         "selp.s32 %0, 5, 6, p;\n\t@q add.s32 %0, %0, 10;\n\t@!r add.s32 %0, %0, 100;\n\t}"
-        : "=r"(y) : "r"(x));
+        : "=r"(y)
+        : "r"(x));
     SAME(y, x < 20 ? 105 : 16);
     asm("slct.s32.s32 %0, 3, 4, %1;" : "=r"(y) : "r"(x - 30));
     SAME(y, x >= 30 ? 3 : 4);

@@ -30,7 +30,8 @@ __device__ void orders() {
     on_both<T, scope>(T(9), T(9), [](auto a) { SAME(a.load(), T(9)); });
     on_both<T, scope>(T(3), T(67), [](auto a) {
         T seen = a.load(memory_order_relaxed);
-        while (!a.compare_exchange_weak(seen, T(seen + 1), memory_order_acq_rel, memory_order_relaxed)) {}
+        while (!a.compare_exchange_weak(seen, T(seen + 1), memory_order_acq_rel, memory_order_relaxed)) {
+        }
     });
     on_both<T, scope>(T(3), T(11), [](auto a) {
         T seen = T(3);
@@ -91,7 +92,8 @@ TEST(objects, 4, 32, cooperative) {
         SAME(gate.load() % 4, 0u);
     }
     Both seen = both.load();
-    while (!both.compare_exchange_weak(seen, Both{seen.a + 1, seen.b - 1})) {}
+    while (!both.compare_exchange_weak(seen, Both{seen.a + 1, seen.b - 1})) {
+    }
     CHECK(seen.a + seen.b == 0);
     cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_block);
     cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);

@@ -1,10 +1,10 @@
 // cuda::barrier, pipeline, latch and semaphore; named barriers; asynchronous copies to shared memory.
+#include <cooperative_groups.h>
+#include <cuda_pipeline.h>
 #include <cuda/barrier>
 #include <cuda/latch>
 #include <cuda/pipeline>
 #include <cuda/semaphore>
-#include <cuda_pipeline.h>
-#include <cooperative_groups.h>
 
 #include "check.h"
 
@@ -126,7 +126,8 @@ TEST(primitives, 1, 64) {
     __pipeline_commit();
     __pipeline_wait_prior(0);
     SAME(held[threadIdx.x * 4 + 2], 9 * ((int)threadIdx.x * 4 + 2));
-    __pipeline_memcpy_async(&held[threadIdx.x * 4], &from[threadIdx.x * 4 + 4], 8, 4);  // four bytes of eight, zeros after
+    __pipeline_memcpy_async(&held[threadIdx.x * 4], &from[threadIdx.x * 4 + 4], 8,
+                            4);  // four bytes of eight, zeros after
     __pipeline_commit();
     __pipeline_memcpy_async(&held[threadIdx.x * 4 + 2], &from[threadIdx.x], 4);
     __pipeline_commit();

@@ -34,8 +34,8 @@ __device__ __noinline__ void record(unsigned line, bool right, unsigned long lon
     if (right) return;
     unsigned n = atomicAdd(&report.failures, 1u);
     if (n < 4)
-        report.first[n] = {line, blockIdx.x, threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), 0,
-                           got,  want};
+        report.first[n] = {line, blockIdx.x, threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z),
+                           0,    got,        want};
 }
 
 template <class T>

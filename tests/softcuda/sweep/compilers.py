@@ -18,7 +18,24 @@ INSTALLED = "13.0"  # softcuda's own, beside the Python that runs this
 RELEASES = ("12.9", INSTALLED, "13.1", "13.2", "13.3", "13.4", "13.5")
 
 # What each knows is asked of it; this is what the sweep wants.
-ARCHITECTURES = ("75", "80", "86", "87", "88", "89", "90", "90a", "100", "100a", "100f", "103", "110", "120", "120a", "121")
+ARCHITECTURES = (
+    "75",
+    "80",
+    "86",
+    "87",
+    "88",
+    "89",
+    "90",
+    "90a",
+    "100",
+    "100a",
+    "100f",
+    "103",
+    "110",
+    "120",
+    "120a",
+    "121",
+)
 VARIANTS = {
     "": [],
     "G": ["-G"],
@@ -53,7 +70,7 @@ class Compiler:
         target = CACHE / "compilers" / f"{self.release}-{key}"
         if not (target / "nvidia").is_dir():
             scratch = target.with_suffix(f".{os.getpid()}")
-            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
+            command = [sys.executable, "-m", "pip", "install", "--quiet", "--quiet", "--no-deps", "--require-hashes"]
             subprocess.run([*command, "--target", scratch, "-r", pins], check=True)
             scratch.rename(target)
         if (target / "nvidia" / "cu13").is_dir():
@@ -72,9 +89,11 @@ class Compiler:
         return whole
 
     def _version(self) -> str:
-        return f"{self.release} {sorted(self.folder.parents[1].glob('nvidia_cuda_nv[cr]*'))[0].name}" if (
-            self.release != INSTALLED
-        ) else f"{self.release} {_toolkit.PACKAGES['nvidia-cuda-nvcc']}"  # fmt: skip
+        if self.release == INSTALLED:
+            return f"nvcc {_toolkit.PACKAGES['nvidia-cuda-nvcc']}"
+        pins = (HERE / "compilers" / f"{self.release}.txt").read_text()
+        tool, version = re.search(r"nvidia-cuda-(nvcc|nvrtc)(?:-cu12)?==(\S+)", pins).groups()
+        return f"{tool} {version}"
 
     @property
     def nvrtc(self) -> bool:
@@ -107,7 +126,11 @@ class Compiler:
         digest = hashlib.sha256()
         for part in (self.version, architecture, *options, source.read_text(), (HERE / "check.h").read_text()):
             digest.update(part.encode() + b"\0")
-        path = CACHE / "ptx" / f"{source.stem}-{self.release}-{architecture}{variant and '-'}{variant}-{digest.hexdigest()[:10]}.ptx"
+        path = (
+            CACHE
+            / "ptx"
+            / f"{source.stem}-{self.release}-{architecture}{variant and '-'}{variant}-{digest.hexdigest()[:10]}.ptx"
+        )
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             scratch = path.with_suffix(f".{os.getpid()}")
@@ -122,7 +145,13 @@ class Compiler:
         return found.group(1).split() if found else []
 
     def _with_nvcc(self, source: Path, architecture: str, options: list[str], output: Path) -> None:
-        command = [self.folder / "bin" / "nvcc", "-ptx", f"-arch=compute_{architecture}", "-D_LIBCUDACXX_NO_HOST", *options]
+        command = [
+            self.folder / "bin" / "nvcc",
+            "-ptx",
+            f"-arch=compute_{architecture}",
+            "-D_LIBCUDACXX_NO_HOST",
+            *options,
+        ]
         done = subprocess.run(
             [*command, *self.includes(), "-o", output, source.name], cwd=HERE, capture_output=True, text=True
         )
@@ -131,13 +160,10 @@ class Compiler:
 
     def _with_nvrtc(self, source: Path, architecture: str, options: list[str], output: Path) -> None:
         library, program = self._nvrtc(), ctypes.c_void_p()
-        translate = {"-Xcicc": None, "-O0": None}
-        given = [f"-arch=compute_{architecture}", "-device-int128", f"-I{HERE}", *self.includes()]
-        given += [name for name in (translate.get(option, option) for option in options) if name]
+        given = [f"-arch=compute_{architecture}", "-device-int128", "-default-device", f"-I{HERE}", *self.includes()]
+        given += [option for option in options if option != "-extended-lambda"]  # which it has without asking
         words = (ctypes.c_char_p * len(given))(*(word.encode() for word in given))
-        library.nvrtcCreateProgram(
-            ctypes.byref(program), source.read_bytes(), source.name.encode(), 0, None, None
-        )
+        library.nvrtcCreateProgram(ctypes.byref(program), source.read_bytes(), source.name.encode(), 0, None, None)
         failed = library.nvrtcCompileProgram(program, len(given), words)
         ask = (library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog) if failed else (
             library.nvrtcGetPTXSize, library.nvrtcGetPTX)  # fmt: skip

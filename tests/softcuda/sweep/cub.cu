@@ -211,7 +211,8 @@ TEST(neighbours, 1, 128) {
         Shuffle::TempStorage shuffle;
     } room;
     __shared__ int counts[16];
-    int items[2] = {(int)threadIdx.x / 3, (int)threadIdx.x / 3}, flags[2], steps[2] = {(int)threadIdx.x * 4, (int)threadIdx.x * 4 + 1};
+    int items[2] = {(int)threadIdx.x / 3, (int)threadIdx.x / 3}, flags[2],
+        steps[2] = {(int)threadIdx.x * 4, (int)threadIdx.x * 4 + 1};
     Flags(room.flags).FlagHeads(flags, items, cuda::std::not_equal_to<int>());
     SAME(flags[0], threadIdx.x % 3 == 0);
     SAME(flags[1], 0);

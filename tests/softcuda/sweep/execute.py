@@ -16,7 +16,7 @@ from pathlib import Path
 
 from softcuda import _toolkit
 
-TEST = re.compile(r"^TEST(?:_TAKING)?\((\w+), *(\d+), *(\d+)(.*?)\)(?:\(.*\))?(?: \{|$)", re.MULTILINE)
+TEST = re.compile(r"^TEST(?:_TAKING)?\((\w+), *(\d+), *(\d+)([^)]*)\)", re.MULTILINE)
 REPORT = struct.Struct("<II" + "IIIIQQ" * 4)
 JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE = 5, 6
 
@@ -47,7 +47,7 @@ def tests(source: str) -> dict[str, dict[str, object]]:
         for word in ("since", "shared", "cluster"):
             options[word] = int(match.group(1)) if (match := re.search(rf"{word} *= *(\d+)", rest)) else 0
         options["cooperative"] = "cooperative" in rest
-        if match := re.search(r'args *= *"([^"]*)"((?::?,? *[-\w.]+)*)', rest):
+        if match := re.search(r'args *= *"([^"]*)"([^"]*)', rest):
             values = [float(v) if "." in v else int(v, 0) for v in re.findall(r"[-\w.]+", match.group(2))]
             options["args"] = struct.pack(match.group(1), *values)
         found[name] = options

@@ -8,104 +8,122 @@ be able to load it.  Calls are left out: they need what they call.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 FORMS = Path(__file__).resolve().parent / "forms.txt"
-TYPES = ("pred", "b8", "b16", "b32", "b64", "b128", "s16", "s32", "s64", "u16", "u32", "u64", "f32", "f64", "f16", "f16x2")
+TYPES = (
+    "pred",
+    "b8",
+    "b16",
+    "b32",
+    "b64",
+    "b128",
+    "s16",
+    "s32",
+    "s64",
+    "u16",
+    "u32",
+    "u64",
+    "f32",
+    "f64",
+    "f16",
+    "f16x2",
+    "bf16",
+    "bf16x2",
+)
 
-NOISE = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-REGISTER = re.compile(r"\.reg\s+\.(\w+)\s+([^;]+);")
-VARIABLE = re.compile(r"\.(global|shared|const|local|param)\b[^;{(=]*?([\w$%.]+)\s*(?:\[[^\]]*\])*\s*(?=[;=,)])")
-TABLE = re.compile(r"([\w$]+)\s*:\s*\.branchtargets[^;]*;")
+NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"]*"', re.DOTALL)
+INITIALISER = re.compile(r"=\s*\{[^;]*\}\s*;")
+VECTOR = re.compile(r"\{([^{};]*)\}(?=\s*[,;\]])")
+REGISTER = re.compile(r"\.reg\s*\.(\w+)\s+(.+)", re.DOTALL)
+VARIABLE = re.compile(r"\.(global|shared|const|local|param)\b[^=(),]*?([\w$%]+)\s*(?:\[[^\]]*\]\s*)*(?=[=,)]|$)")
 NAME = re.compile(r"(?<![\w.])[A-Za-z_$%][\w$.%]*")
+SPECIAL = re.compile(r"%[a-z]|WARP_SZ$")
+TELLING = re.compile(
+    r"lop3|prmt|cp\.async|bar|wmma|mma|shf|bfe|bfi|vset|nanosleep|setmaxnreg|match|vote|redux"
+)  # literals tell
 
 
-def functions(text: str) -> Iterator[str]:
-    """The bodies of a module's functions, with what is declared before them."""
-    text = NOISE.sub(" ", text)
-    depth, begin, previous = 0, 0, 0
-    for match in re.finditer(r'"[^"]*"|[{}]', text):
-        if match.group() == "{":
-            depth += 1
-            if depth == 1:
-                begin = match.end()
-        elif match.group() == "}":
-            depth -= 1
-            if depth == 0:
-                head = text[previous : begin - 1]
-                if re.search(r"\.(entry|func)\b", head):
-                    yield head + "\n{" + text[begin : match.start()]
-                previous = match.end()
+class Scope:
+    """Names between two braces, and those around them."""
+
+    def __init__(self, outer: Scope | None, parameters: str = "") -> None:
+        self.outer = outer
+        self.parameters = parameters  # what a .param variable declared here is to be called
+        self.names: dict[str, str] = {}
+
+    def declare(self, statement: str) -> bool:
+        if registers := REGISTER.match(statement):
+            for name in registers.group(2).split(","):
+                self.names[re.sub(r"<\d+>", "", name).strip()] = f"%{registers.group(1)}"
+        elif statement.startswith("."):
+            for space, name in VARIABLE.findall(statement):
+                self.names[name] = (self.parameters or "SLOT") if space == "param" else space.upper()
+        return statement.startswith(".")
+
+    def find(self, name: str) -> str:
+        scope: Scope | None = self
+        while scope:
+            for spelt in (name, name.rstrip("0123456789")):  # %r<10> declares %r0 to %r9
+                if spelt in scope.names:
+                    return scope.names[spelt]
+            scope = scope.outer
+        return ""
 
 
 def forms_of(text: str) -> set[str]:
     """All forms of a module."""
-    found: set[str] = set()
-    target = re.search(r"\.target\s+(\w+)", text)
-    spaces = dict(declared(NOISE.sub(" ", re.sub(r"\{.*?\n\}", " ", text, flags=re.DOTALL))))
-    for function in functions(text):
-        head, _, body = function.partition("{")
-        entry = ".entry" in head
-        names = dict(spaces)
-        names.update((name, "PARAM" if entry else "SLOT") for space, name in re.findall(
-            r"\.(param)\b[^,()]*?([\w$]+)(?:\[\d*\])?\s*(?=[,)])", head))  # fmt: skip
-        names.update((name, "SLOT" if place == "PARAM" else place) for name, place in declared(body))
-        registers = dict(registers_of(body))
-        for table in TABLE.finditer(body):
-            names[table.group(1)] = "TABLE"
-        for label in re.findall(r"([\w$]+)\s*:(?!:)", body):
-            names.setdefault(label, "LABEL")
-        for statement in re.split(r"[;{}]\s*(?=[^,}\]]|$)", braces(body)):
-            if form := normal(statement, registers, names):
-                found.add(form)
-    return {form for form in found if target}
+    text = VECTOR.sub(r"«\1»", INITIALISER.sub(";", NOISE.sub(" ", text)))
+    scope, found = Scope(None), set()
+    for statement, end in re.findall(r"([^;{}]*)([;{}])", text):
+        words = " ".join(statement.split())
+        words = re.sub(r"^(?:[\w$%]+ ?: ?(?!:))+", "", words)
+        if end == "{":
+            scope = Scope(scope, scope.parameters if scope.outer else "")
+            if re.search(r"\.(entry|func)\b", words):
+                scope.parameters = "PARAM" if ".entry" in words else "SLOT"
+                for parameter in re.findall(r"\.(?:param|reg)\b[^,()]*", words):
+                    scope.declare(parameter)
+                scope.parameters = ""
+        else:
+            if words and not scope.declare(words) and not words.startswith(("call", "@")) and scope.outer:
+                found.add(normal(words, scope))
+            if words.startswith("@") and (guarded := words.partition(" ")[2]) and not guarded.startswith("call"):
+                found.add(normal(guarded, scope))
+            if end == "}":
+                scope = scope.outer or scope
+    return found
 
 
-def declared(text: str) -> Iterator[tuple[str, str]]:
-    for space, name in VARIABLE.findall(text):
-        yield name, space.upper()
-
-
-def registers_of(body: str) -> Iterator[tuple[str, str]]:
-    for kind, names in REGISTER.findall(body):
-        for name in names.split(","):
-            match = re.match(r"\s*([\w$%]+)\s*(?:<(\d+)>)?", name)
-            if match and match.group(2):
-                yield from ((f"{match.group(1)}{i}", kind) for i in range(int(match.group(2))))
-            elif match:
-                yield match.group(1), kind
-
-
-def braces(body: str) -> str:
-    """Vectors keep their braces under other names, so that what is left of them are scopes."""
-    return re.sub(r"\{([^{};]*)\}(?=\s*[,;\]])", r"«\1»", body)
-
-
-def normal(statement: str, registers: dict[str, str], names: dict[str, str]) -> str:
-    """One statement as a form, or nothing."""
-    text = " ".join(statement.split())
-    text = re.sub(r"^([\w$]+ ?: ?(?!:))+", "", text)
-    if not text or text.startswith((".", "call")) or text.endswith(":"):
-        return ""
+def normal(statement: str, scope: Scope) -> str:
+    """One instruction as a form."""
+    matched = re.fullmatch(r"([a-z][\w.:]*)(.*)", statement)
+    if not matched:
+        raise ValueError(f"no instruction: {statement}")
+    opcode, rest = matched.groups()
 
     def rename(match: re.Match[str]) -> str:
         word = match.group()
-        if word in registers:
-            return f"%{registers[word]}"
         base, _, selector = word.rpartition(".")
-        if base in registers:
-            return f"%{registers[base]}.{selector}"
-        return names.get(word, word)
+        if kind := scope.find(word):
+            return kind
+        if base and (kind := scope.find(base)):
+            return f"{kind}.{selector}"
+        if word == "_" or SPECIAL.match(word):
+            return word
+        return "TABLE" if opcode.startswith("brx") else "GLOBAL"  # a function's address, or what is declared later
 
-    guard, opcode, rest = re.fullmatch(r"(@!?[\w%$]+ )?([a-z][\w.:]*)(.*)", text).groups()
+    if opcode.startswith("bra"):
+        return f"{opcode} LABEL"
     rest = NAME.sub(rename, rest).replace("«", "{").replace("»", "}")
     rest = re.sub(r"\b0[fF][0-9A-Fa-f]{8}\b", "0f3F800000", rest)
     rest = re.sub(r"\b0[dD][0-9A-Fa-f]{16}\b", "0d3FF0000000000000", rest)
-    if not re.search(r"lop3|prmt|cp\.async|bar|wmma|mma|shf|bfe|bfi|vset|sust|suld|nanosleep|setmaxnreg", opcode):
-        rest = re.sub(r"(?<=, )-?\d+(?=$|,)", "1", rest)
-    rest = re.sub(r"\+\d+\]", "+16]", rest).replace("+-", "+")
-    return f"{'@%pred ' if guard else ''}{opcode}{rest}" if not guard else f"{opcode}{rest}"
+    if not TELLING.search(opcode):
+        rest = re.sub(r"(?<=[,{]) ?-?(?:0[xX][0-9A-Fa-f]+|\d+)U?(?= ?[,}]|$)", " 1", rest)
+    rest = re.sub(r" ?\+ ?-?\d+ ?\]", "+16]", rest)
+    rest = re.sub(r" ?, ?", ", ", rest.strip())
+    return f"{opcode} {rest}".strip().replace("{ ", "{").replace(" }", "}")
 
 
 def module_of(forms: Iterable[str], target: str = "sm_120", version: str = "9.3") -> str:

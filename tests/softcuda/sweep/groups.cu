@@ -29,7 +29,8 @@ __device__ void tile() {
     }
     SAME(cg::reduce(tile, rank, cg::plus<unsigned>()), size * (size - 1u) / 2);
     SAME(cg::reduce(tile, (float)rank, cg::greater<float>()), size - 1.0f);
-    SAME(cg::reduce(tile, 1ull << rank % 32, cg::bit_or<unsigned long long>()), size >= 32 ? 0xffffffffull : (1ull << size) - 1);
+    SAME(cg::reduce(tile, 1ull << rank % 32, cg::bit_or<unsigned long long>()),
+         size >= 32 ? 0xffffffffull : (1ull << size) - 1);
     SAME(cg::inclusive_scan(tile, rank, cg::plus<unsigned>()), rank * (rank + 1) / 2);
     SAME(cg::exclusive_scan(tile, 2u), 2 * rank);
     tile.sync();

@@ -15,16 +15,14 @@ __device__ Number input(unsigned i) {
     return hide(narrow(i < 8 ? corner[i] : float(int(i * 2654435761u) >> 12) / float(int(i) - 20 + (i == 20)) / 64));
 }
 
-#define OPERANDS                                                                                             \
-    const Number x = input(threadIdx.x), y = input(63 - threadIdx.x), z = input(threadIdx.x / 2);             \
-    const Pair xx = pair(x, y), yy = pair(y, z), zz = pair(z, x);                                             \
+#define OPERANDS                                                                                  \
+    const Number x = input(threadIdx.x), y = input(63 - threadIdx.x), z = input(threadIdx.x / 2); \
+    const Pair xx = pair(x, y), yy = pair(y, z), zz = pair(z, x);                                 \
     const float a = wide(x), b = wide(y), c = wide(z);
 
 // Pairs do in each half what single ones do.
-#define BOTH2(name2, name)                          \
-    SAME(name2(xx, yy), pair(name(x, y), name(y, z)));
-#define BOTH1(name2, name)                          \
-    SAME(name2(xx), pair(name(x), name(y)));
+#define BOTH2(name2, name) SAME(name2(xx, yy), pair(name(x, y), name(y, z)));
+#define BOTH1(name2, name) SAME(name2(xx), pair(name(x), name(y)));
 
 __device__ float relu(float x) { return x > 0 ? x : 0; }
 __device__ float saturate(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
@@ -78,14 +76,14 @@ TEST(arithmetic, 1, 64) {
 
 TEST(comparisons, 1, 64) {
     OPERANDS
-#define COMPARE(name, operation)                                                                                    \
-    SAME(__h##name(x, y), a operation b);                                                                           \
-    SAME(__hb##name##2(xx, yy), (a operation b) && (b operation c));                                                \
-    SAME(__h##name##2(xx, yy), pair(narrow(a operation b), narrow(b operation c)));                                 \
-    SAME(__h##name##2_mask(xx, yy), (a operation b ? 0xffffu : 0u) | (b operation c ? 0xffff0000u : 0u));           \
-    SAME(__h##name##u(x, y), a operation b);                                                                        \
-    SAME(__hb##name##u2(xx, yy), (a operation b) && (b operation c));                                               \
-    SAME(__h##name##u2(xx, yy), pair(narrow(a operation b), narrow(b operation c)));                                \
+#define COMPARE(name, operation)                                                                          \
+    SAME(__h##name(x, y), a operation b);                                                                 \
+    SAME(__hb##name##2(xx, yy), (a operation b) && (b operation c));                                      \
+    SAME(__h##name##2(xx, yy), pair(narrow(a operation b), narrow(b operation c)));                       \
+    SAME(__h##name##2_mask(xx, yy), (a operation b ? 0xffffu : 0u) | (b operation c ? 0xffff0000u : 0u)); \
+    SAME(__h##name##u(x, y), a operation b);                                                              \
+    SAME(__hb##name##u2(xx, yy), (a operation b) && (b operation c));                                     \
+    SAME(__h##name##u2(xx, yy), pair(narrow(a operation b), narrow(b operation c)));                      \
     SAME(__h##name##u2_mask(xx, yy), (a operation b ? 0xffffu : 0u) | (b operation c ? 0xffff0000u : 0u));
     COMPARE(eq, ==)
     COMPARE(ne, !=)
@@ -106,7 +104,7 @@ TEST(comparisons, 1, 64) {
     CHECK(__hisnan(__hmax_nan(x, none)) && !__hisnan(__hmax(x, none)));
     SAME(__hisnan2(pair(x, none)), pair(narrow(0), narrow(1)));
     SAME((x < y) + (x == y) + (x > y), 1);
-    SAME(__hisinf(narrow(-__int_as_float(hide(0x7f800000)))), -1) ;
+    SAME(__hisinf(narrow(-__int_as_float(hide(0x7f800000)))), -1);
 }
 
 TEST(conversions, 1, 64) {
@@ -133,22 +131,26 @@ TEST(conversions, 1, 64) {
     SAME(__half_as_ushort(x), bits_of(x));
     SAME(__ushort_as_half(__half_as_ushort(x)), x);
     SAME(__short_as_half(__half_as_short(y)), y);
-#define INTEGER(type, T)                                          \
-    SAME(__half2##type##_rn(x), (T)__float2ll_rn(a));              \
-    SAME(__half2##type##_rd(x), (T)__float2ll_rd(a));              \
-    SAME(__half2##type##_ru(x), (T)__float2ll_ru(a));              \
-    SAME(__half2##type##_rz(x), (T)__float2ll_rz(a));              \
-    SAME(__##type##2half_rn((T)(threadIdx.x * 37)), narrow(threadIdx.x * 37)); \
+#define INTEGER(type, T)                                                        \
+    SAME(__half2##type##_rn(x), (T)__float2ll_rn(a));                           \
+    SAME(__half2##type##_rd(x), (T)__float2ll_rd(a));                           \
+    SAME(__half2##type##_ru(x), (T)__float2ll_ru(a));                           \
+    SAME(__half2##type##_rz(x), (T)__float2ll_rz(a));                           \
+    SAME(__##type##2half_rn((T)(threadIdx.x * 37)), narrow(threadIdx.x * 37));  \
     CHECK(wide(__##type##2half_rd((T)(threadIdx.x * 37))) <= threadIdx.x * 37); \
     CHECK(wide(__##type##2half_ru((T)(threadIdx.x * 37))) >= threadIdx.x * 37); \
     CHECK(wide(__##type##2half_rz((T)(threadIdx.x * 37))) <= threadIdx.x * 37);
     INTEGER(int, int)
     INTEGER(ll, long long)
-    if (fabsf(a) < 32000) { INTEGER(short, short) }
+    if (fabsf(a) < 32000) {
+        INTEGER(short, short)
+    }
     if (a >= 0) {
         INTEGER(uint, unsigned)
         INTEGER(ull, unsigned long long)
-        if (a < 60000) { INTEGER(ushort, unsigned short) }
+        if (a < 60000) {
+            INTEGER(ushort, unsigned short)
+        }
     }
     if (fabsf(a) < 100) SAME(__half2char_rz(x), (signed char)a);
     if (a >= 0 && a < 200) SAME(__half2uchar_rz(x), (unsigned char)a);

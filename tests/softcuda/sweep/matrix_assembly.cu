@@ -27,7 +27,8 @@ TEST(loads, 1, 32) {
     unsigned r[4];
     const auto at = (unsigned)__cvta_generic_to_shared(&held[threadIdx.x / 8][threadIdx.x % 8][0]);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at));
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at));
     for (int i = 0; i < 4; ++i) {
         const unsigned first = i * 64 + threadIdx.x / 4 * 8 + threadIdx.x % 4 * 2;
         SAME(r[i], first | (first + 1) << 16);
@@ -54,13 +55,16 @@ TEST(halves, 1, 32) {
     }
     for (int i = 0; i < 2; ++i) b[i] = two(b_at(k + 8 * i, n), b_at(k + 8 * i + 1, n));
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b[0]));
     check_16_by_8(d, 8);
 #if __CUDA_ARCH__ >= 800
     float e[4] = {};
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(e[0]), "+f"(e[1]), "+f"(e[2]), "+f"(e[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(e[0]), "+f"(e[1]), "+f"(e[2]), "+f"(e[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
     check_16_by_8(e, 16);
 #endif
 }
@@ -72,9 +76,11 @@ TEST(tensor_floats, 1, 32, since = 80) {
     unsigned a[4], b[2];
     for (int i = 0; i < 4; ++i) a[i] = __float_as_uint(a_at(row + i % 2 * 8, k + i / 2 * 4));
     for (int i = 0; i < 2; ++i) b[i] = __float_as_uint(b_at(k + 4 * i, n));
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
     check_16_by_8(d, 8);
 #endif
 }
@@ -88,7 +94,8 @@ TEST(bytes, 1, 32) {
     }
     int d[2] = {};
     asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                 : "+r"(d[0]), "+r"(d[1]) : "r"(a), "r"(b));
+                 : "+r"(d[0]), "+r"(d[1])
+                 : "r"(a), "r"(b));
     for (int j = 0; j < 2; ++j) {
         float want = 0;
         for (int i = 0; i < 16; ++i) want += a_at(row, i) * b_at(i, threadIdx.x % 4 * 2 + j);

@@ -168,11 +168,7 @@ TEST(vector_types, 1, 64) {
 }
 
 #if __CUDACC_VER_MAJOR__ >= 13
-TEST(wide_vectors, 1, 64) {
-    VECTOR(double4_32a, double)
-    VECTOR(longlong4_32a, long long)
-    VECTOR(double4_16a, double)
-}
+TEST(wide_vectors, 1, 64){VECTOR(double4_32a, double) VECTOR(longlong4_32a, long long) VECTOR(double4_16a, double)}
 #else
 TEST(wide_vectors, 1, 64) { CHECK(true); }
 #endif

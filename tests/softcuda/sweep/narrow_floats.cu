@@ -3,8 +3,8 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #if __has_include(<cuda_fp6.h>)
-#include <cuda_fp6.h>
 #include <cuda_fp4.h>
+#include <cuda_fp6.h>
 #define SIX_AND_FOUR
 #endif
 
@@ -13,7 +13,8 @@
 // The value of a float of `exponent` and `fraction` bits; infinities and NaN are the caller's business.
 __device__ float value(unsigned bits, int exponent, int fraction, int bias) {
     const int e = bits >> fraction & ((1 << exponent) - 1), f = bits & ((1 << fraction) - 1);
-    const float size = e ? ldexpf(float(f | 1 << fraction), e - bias - fraction) : ldexpf(float(f), 1 - bias - fraction);
+    const float size =
+        e ? ldexpf(float(f | 1 << fraction), e - bias - fraction) : ldexpf(float(f), 1 - bias - fraction);
     return bits >> (exponent + fraction) & 1 ? -size : size;
 }
 

@@ -129,7 +129,7 @@ TEST(members, 1, 32) {
     Both both;
     both.x = hide((int)threadIdx.x);
     int (Base::*method)(int) const = &Base::member;
-    int Base::*data = &Base::x;
+    int Base::* data = &Base::x;
     SAME((both.*method)(3), (int)threadIdx.x + 3);
     SAME(both.*data, (int)threadIdx.x);
     Other* other = hide((Other*)&both);

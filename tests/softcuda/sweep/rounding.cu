@@ -17,10 +17,12 @@ __device__ void bracket(unsigned line, T down, T up, T zero, T nearest) {
     record(line, a == b || a + 1 == b || b + 1 == a || down == -up || down == 0 || up == 0, a, b);
 }
 
-#define BRACKET(name, ...) bracket(__LINE__, name##_rd(__VA_ARGS__), name##_ru(__VA_ARGS__), name##_rz(__VA_ARGS__), name##_rn(__VA_ARGS__))
+#define BRACKET(name, ...) \
+    bracket(__LINE__, name##_rd(__VA_ARGS__), name##_ru(__VA_ARGS__), name##_rz(__VA_ARGS__), name##_rn(__VA_ARGS__))
 
 TEST(single, 1, 64) {
-    const float x = hide(input<float>(threadIdx.x)), y = hide(input<float>(63 - threadIdx.x)), z = hide(input<float>(threadIdx.x / 2));
+    const float x = hide(input<float>(threadIdx.x)), y = hide(input<float>(63 - threadIdx.x)),
+                z = hide(input<float>(threadIdx.x / 2));
     BRACKET(__fadd, x, y);
     BRACKET(__fsub, x, y);
     BRACKET(__fmul, x, y);
@@ -39,7 +41,8 @@ TEST(single, 1, 64) {
 }
 
 TEST(twice, 1, 64) {
-    const double x = hide(input<double>(threadIdx.x)), y = hide(input<double>(63 - threadIdx.x)), z = hide(input<double>(threadIdx.x / 2));
+    const double x = hide(input<double>(threadIdx.x)), y = hide(input<double>(63 - threadIdx.x)),
+                 z = hide(input<double>(threadIdx.x / 2));
     BRACKET(__dadd, x, y);
     BRACKET(__dsub, x, y);
     BRACKET(__dmul, x, y);
@@ -51,10 +54,10 @@ TEST(twice, 1, 64) {
     SAME(__dadd_rn(x, y), x + y);
 }
 
-#define INTEGER(name, T, function, x)                \
-    SAME(name##_rd(x), (T)floor((double)(x)));       \
-    SAME(name##_ru(x), (T)ceil((double)(x)));        \
-    SAME(name##_rz(x), (T)trunc((double)(x)));       \
+#define INTEGER(name, T, function, x)          \
+    SAME(name##_rd(x), (T)floor((double)(x))); \
+    SAME(name##_ru(x), (T)ceil((double)(x)));  \
+    SAME(name##_rz(x), (T)trunc((double)(x))); \
     SAME(name##_rn(x), (T)rint((double)(x)));
 
 TEST(to_integers, 1, 64) {

@@ -2,7 +2,8 @@
 #include "check.h"
 
 __device__ unsigned input(unsigned i) {
-    const unsigned corner[] = {0u, 0x80008000u, 0x7fff7fffu, 0xffffffffu, 0x80808080u, 0x7f7f7f7fu, 0x0001ff80u, 0xff00017fu};
+    const unsigned corner[] = {0u,          0x80008000u, 0x7fff7fffu, 0xffffffffu,
+                               0x80808080u, 0x7f7f7f7fu, 0x0001ff80u, 0xff00017fu};
     return i < 8 ? corner[i] : (i * 2654435761u) ^ (i << 27 | i >> 3);
 }
 
@@ -138,12 +139,12 @@ TEST(bytes_alone, 1, 64) {
     SAME(__vsadu4(a, b), unsigned_sum);
 }
 
-
 __device__ int relu(int x) { return x < 0 ? 0 : x; }
 
 // Three operands, and results with the predicates that say which operand won.
 TEST(dpx, 1, 64) {
-    const unsigned ua = hide(input(threadIdx.x)), ub = hide(input((threadIdx.x * 5 + 3) % 64)), uc = hide(input(63 - threadIdx.x));
+    const unsigned ua = hide(input(threadIdx.x)), ub = hide(input((threadIdx.x * 5 + 3) % 64)),
+                   uc = hide(input(63 - threadIdx.x));
     const int a = int(ua) >> 2, b = int(ub) >> 2, c = int(uc) >> 2;  // sums do not overflow
     SAME(__vimax3_s32(a, b, c), max(max(a, b), c));
     SAME(__vimin3_s32(a, b, c), min(min(a, b), c));

@@ -44,7 +44,9 @@ class Case:
     wrong: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.source.name}, {self.compiler.release}, sm_{self.architecture}{self.variant and ' -'}{self.variant}"
+        return (
+            f"{self.source.name}, {self.compiler.release}, sm_{self.architecture}{self.variant and ' -'}{self.variant}"
+        )
 
     def compile(self) -> None:
         try:
@@ -69,7 +71,9 @@ class Case:
         return "; ".join(f"{self}: {name}: {why}" for name, why in self.wrong.items())
 
 
-def cases(compilers: Iterable[Compiler], architectures: list[str], variants: list[str], files: list[Path]) -> Iterator[Case]:
+def cases(
+    compilers: Iterable[Compiler], architectures: list[str], variants: list[str], files: list[Path]
+) -> Iterator[Case]:
     for compiler in compilers:
         known = compiler.architectures()
         for architecture in architectures:

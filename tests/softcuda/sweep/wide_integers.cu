@@ -54,7 +54,8 @@ TEST(quotients, 1, 64) {
 
 TEST(conversions, 1, 64) {
     const Wide x = hide(input(threadIdx.x)) >> threadIdx.x;
-    NEAR(double(x), double((unsigned long long)(x >> 64)) * 18446744073709551616.0 + double((unsigned long long)x), 1e-15);
+    NEAR(double(x), double((unsigned long long)(x >> 64)) * 18446744073709551616.0 + double((unsigned long long)x),
+         1e-15);
     NEAR(float(x), double(x), 1e-7);
     SAME((Wide)12345678.75, Wide(12345678));
     SAME((Signed)hide(-3.5e30f), (Signed)hide(-(double)3.5e30f));
