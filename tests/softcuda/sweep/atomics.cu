@@ -32,49 +32,52 @@ __device__ Cells<T> cells(T start) {
 #define SCOPES(function, ...)            \
     TOTAL(function, __VA_ARGS__)         \
     TOTAL(function##_block, __VA_ARGS__) \
-    TOTAL(function##_system, __VA_ARGS__)
+    TOTAL(function##_system, __VA_ARGS__);
 
 #define SUM (8 * cell + 8 * 28)  // cell, cell + 8, … cell + 56
 
-TEST(sums, 1, 64){SCOPES(atomicAdd, int, -5, threadIdx.x, (int)SUM - 5)
-                      SCOPES(atomicAdd, unsigned, 5, threadIdx.x, SUM + 5)
-                          SCOPES(atomicAdd, unsigned long long, 1ull << 40, threadIdx.x, (1ull << 40) + SUM)
-                              SCOPES(atomicAdd, float, 0.5f, threadIdx.x, SUM + 0.5f)
-                                  SCOPES(atomicAdd, double, 0.5, threadIdx.x, SUM + 0.5)
-                                      SCOPES(atomicSub, int, 5, threadIdx.x, 5 - (int)SUM)
-                                          SCOPES(atomicSub, unsigned, 5, threadIdx.x, 5 - SUM)}
+TEST(sums, 1, 64) {
+    SCOPES(atomicAdd, int, -5, threadIdx.x, (int)SUM - 5);
+    SCOPES(atomicAdd, unsigned, 5, threadIdx.x, SUM + 5);
+    SCOPES(atomicAdd, unsigned long long, 1ull << 40, threadIdx.x, (1ull << 40) + SUM);
+    SCOPES(atomicAdd, float, 0.5f, threadIdx.x, SUM + 0.5f);
+    SCOPES(atomicAdd, double, 0.5, threadIdx.x, SUM + 0.5);
+    SCOPES(atomicSub, int, 5, threadIdx.x, 5 - (int)SUM);
+    SCOPES(atomicSub, unsigned, 5, threadIdx.x, 5 - SUM);
+}
 
-TEST(extremes, 1,
-     64){SCOPES(atomicMin, int, 40, (int)threadIdx.x - 32, (int)cell - 32)
-             SCOPES(atomicMin, unsigned, 40, threadIdx.x + 3, cell + 3)
-                 SCOPES(atomicMin, long long, 40, (long long)threadIdx.x - 32, (long long)cell - 32)
-                     SCOPES(atomicMin, unsigned long long, 1ull << 40, threadIdx.x + 3, cell + 3)
-                         SCOPES(atomicMax, int, -40, (int)threadIdx.x - 64, (int)cell - 8 > -40 ? (int)cell - 8 : -40)
-                             SCOPES(atomicMax, unsigned, 4, threadIdx.x, cell + 56)
-                                 SCOPES(atomicMax, long long, -400, (long long)threadIdx.x - 320, (long long)cell - 264)
-                                     SCOPES(atomicMax, unsigned long long, 4, threadIdx.x, cell + 56)}
+TEST(extremes, 1, 64) {
+    SCOPES(atomicMin, int, 40, (int)threadIdx.x - 32, (int)cell - 32);
+    SCOPES(atomicMin, unsigned, 40, threadIdx.x + 3, cell + 3);
+    SCOPES(atomicMin, long long, 40, (long long)threadIdx.x - 32, (long long)cell - 32);
+    SCOPES(atomicMin, unsigned long long, 1ull << 40, threadIdx.x + 3, cell + 3);
+    SCOPES(atomicMax, int, -40, (int)threadIdx.x - 64, (int)cell - 8 > -40 ? (int)cell - 8 : -40);
+    SCOPES(atomicMax, unsigned, 4, threadIdx.x, cell + 56);
+    SCOPES(atomicMax, long long, -400, (long long)threadIdx.x - 320, (long long)cell - 264);
+    SCOPES(atomicMax, unsigned long long, 4, threadIdx.x, cell + 56);
+}
 
-TEST(bits, 1,
-     64){SCOPES(atomicAnd, int, -1, ~(1 << threadIdx.x / 8), ~255)
-             SCOPES(atomicAnd, unsigned, ~0u, ~(1u << threadIdx.x / 8), ~255u)
-                 SCOPES(atomicAnd, unsigned long long, ~0ull, ~(1ull << threadIdx.x), ~(0x0101010101010101ull << cell))
-                     SCOPES(atomicOr, int, 0, 1 << threadIdx.x / 8, 255)
-                         SCOPES(atomicOr, unsigned, 0, 1u << threadIdx.x / 8, 255u)
-                             SCOPES(atomicOr, unsigned long long, 0, 1ull << threadIdx.x, 0x0101010101010101ull << cell)
-                                 SCOPES(atomicXor, int, 85, 1 << threadIdx.x / 8, 170)
-                                     SCOPES(atomicXor, unsigned, 85, 1u << threadIdx.x / 8, 170u)
-                                         SCOPES(atomicXor, unsigned long long, 0, 1ull << threadIdx.x,
-                                                0x0101010101010101ull << cell)}
+TEST(bits, 1, 64) {
+    SCOPES(atomicAnd, int, -1, ~(1 << threadIdx.x / 8), ~255);
+    SCOPES(atomicAnd, unsigned, ~0u, ~(1u << threadIdx.x / 8), ~255u);
+    SCOPES(atomicAnd, unsigned long long, ~0ull, ~(1ull << threadIdx.x), ~(0x0101010101010101ull << cell));
+    SCOPES(atomicOr, int, 0, 1 << threadIdx.x / 8, 255);
+    SCOPES(atomicOr, unsigned, 0, 1u << threadIdx.x / 8, 255u);
+    SCOPES(atomicOr, unsigned long long, 0, 1ull << threadIdx.x, 0x0101010101010101ull << cell);
+    SCOPES(atomicXor, int, 85, 1 << threadIdx.x / 8, 170);
+    SCOPES(atomicXor, unsigned, 85, 1u << threadIdx.x / 8, 170u);
+    SCOPES(atomicXor, unsigned long long, 0, 1ull << threadIdx.x, 0x0101010101010101ull << cell);
+}
 
 TEST(wrapping, 1, 64) {
-    SCOPES(atomicInc, unsigned, 0, 5, 8 % 6)
-    SCOPES(atomicDec, unsigned, 2, 5, 0)
-    TOTAL(atomicExch, int, -1, threadIdx.x % 8, cell)
-    TOTAL(atomicExch, unsigned, 1, threadIdx.x % 8, cell)
-    TOTAL(atomicExch, unsigned long long, 1, threadIdx.x % 8, cell)
-    TOTAL(atomicExch, float, 1, threadIdx.x % 8, cell)
-    TOTAL(atomicExch_block, unsigned, 1, threadIdx.x % 8, cell)
-    TOTAL(atomicExch_system, unsigned long long, 1, threadIdx.x % 8, cell)
+    SCOPES(atomicInc, unsigned, 0, 5, 8 % 6);
+    SCOPES(atomicDec, unsigned, 2, 5, 0);
+    TOTAL(atomicExch, int, -1, threadIdx.x % 8, cell);
+    TOTAL(atomicExch, unsigned, 1, threadIdx.x % 8, cell);
+    TOTAL(atomicExch, unsigned long long, 1, threadIdx.x % 8, cell);
+    TOTAL(atomicExch, float, 1, threadIdx.x % 8, cell);
+    TOTAL(atomicExch_block, unsigned, 1, threadIdx.x % 8, cell);
+    TOTAL(atomicExch_system, unsigned long long, 1, threadIdx.x % 8, cell);
 }
 
 // A product, through compare-and-swap.

@@ -95,7 +95,7 @@ def run(cu: Driver, job: dict) -> dict:
     target = re.search(rb"^\.target\s+sm_(\d+)", text, re.MULTILINE)
     capability = int(target.group(1))
     waiting = tests(Path(job["source"]).read_text())
-    while waiting:  # a fault ends the context: the tests after it get a new one
+    while waiting or not result["loaded"]:  # a fault ends the context: the tests after it get a new one
         context, module = ctypes.c_void_p(), ctypes.c_void_p()
         cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
         try:

@@ -12,26 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 FORMS = Path(__file__).resolve().parent / "forms.txt"
-TYPES = (
-    "pred",
-    "b8",
-    "b16",
-    "b32",
-    "b64",
-    "b128",
-    "s16",
-    "s32",
-    "s64",
-    "u16",
-    "u32",
-    "u64",
-    "f32",
-    "f64",
-    "f16",
-    "f16x2",
-    "bf16",
-    "bf16x2",
-)
+TYPES = "pred b8 b16 b32 b64 b128 s16 s32 s64 u16 u32 u64 f32 f64 f16 f16x2 bf16 bf16x2".split()  # noqa: SIM905
 
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"]*"', re.DOTALL)
 INITIALISER = re.compile(r"=\s*\{[^;]*\}\s*;")
@@ -40,9 +21,8 @@ REGISTER = re.compile(r"\.reg\s*\.(\w+)\s+(.+)", re.DOTALL)
 VARIABLE = re.compile(r"\.(global|shared|const|local|param)\b[^=(),]*?([\w$%]+)\s*(?:\[[^\]]*\]\s*)*(?=[=,)]|$)")
 NAME = re.compile(r"(?<![\w.])[A-Za-z_$%][\w$.%]*")
 SPECIAL = re.compile(r"%[a-z]|WARP_SZ$")
-TELLING = re.compile(
-    r"lop3|prmt|cp\.async|bar|wmma|mma|shf|bfe|bfi|vset|nanosleep|setmaxnreg|match|vote|redux"
-)  # literals tell
+# Where a literal is part of the form.
+TELLING = re.compile(r"lop3|prmt|cp\.async|bar|wmma|mma|shf|bfe|bfi|vset|nanosleep|setmaxnreg|match|vote|redux")
 
 
 class Scope:

@@ -151,24 +151,28 @@ __device__ void vectors(Vector* cells, Element) {
 __device__ alignas(32) unsigned char room[64 * 32];
 
 TEST(vector_types, 1, 64) {
-#define VECTOR(type, element) vectors(reinterpret_cast<type*>(room), (element)0);
-    VECTOR(char2, signed char)
-    VECTOR(char3, signed char)
-    VECTOR(uchar4, unsigned char)
-    VECTOR(short2, short)
-    VECTOR(ushort4, unsigned short)
-    VECTOR(int2, int)
-    VECTOR(int3, int)
-    VECTOR(uint4, unsigned)
-    VECTOR(float2, float)
-    VECTOR(float3, float)
-    VECTOR(float4, float)
-    VECTOR(longlong2, long long)
-    VECTOR(double2, double)
+#define VECTOR(type, element) vectors(reinterpret_cast<type*>(room), (element)0)
+    VECTOR(char2, signed char);
+    VECTOR(char3, signed char);
+    VECTOR(uchar4, unsigned char);
+    VECTOR(short2, short);
+    VECTOR(ushort4, unsigned short);
+    VECTOR(int2, int);
+    VECTOR(int3, int);
+    VECTOR(uint4, unsigned);
+    VECTOR(float2, float);
+    VECTOR(float3, float);
+    VECTOR(float4, float);
+    VECTOR(longlong2, long long);
+    VECTOR(double2, double);
 }
 
 #if __CUDACC_VER_MAJOR__ >= 13
-TEST(wide_vectors, 1, 64){VECTOR(double4_32a, double) VECTOR(longlong4_32a, long long) VECTOR(double4_16a, double)}
+TEST(wide_vectors, 1, 64) {
+    VECTOR(double4_32a, double);
+    VECTOR(longlong4_32a, long long);
+    VECTOR(double4_16a, double);
+}
 #else
 TEST(wide_vectors, 1, 64) { CHECK(true); }
 #endif

@@ -19,8 +19,8 @@ from softcuda import _toolkit
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+import execute  # noqa: E402
 from compilers import INSTALLED, Compiler  # noqa: E402
-from execute import tests  # noqa: E402
 from forms import forms_of, module_of, read_forms  # noqa: E402
 from sweep import CORPUS, cases, run  # noqa: E402
 
@@ -30,12 +30,12 @@ compiled = [
 ]
 
 
-def load(path: Path, ptx: str) -> dict[str, object]:
-    """What softcuda's newest device says to a module."""
+def load(path: Path, ptx: str, device: str = "rtx5090") -> dict[str, object]:
+    """What softcuda says to a module."""
     (path / "module.ptx").write_text(ptx)
     (path / "none.cu").write_text("")
     job = json.dumps({"ptx": str(path / "module.ptx"), "source": str(path / "none.cu")})
-    settings = os.environ | {"SOFTCUDA_DEVICE": "rtx5090", "SOFTCUDA_QUIET": "1", "SOFTCUDA_MEMORY": "256M"}
+    settings = os.environ | {"SOFTCUDA_DEVICE": device, "SOFTCUDA_QUIET": "1", "SOFTCUDA_MEMORY": "256M"}
     done = subprocess.run(
         [sys.executable, HERE / "execute.py"], input=job, capture_output=True, text=True, env=settings, timeout=120
     )
@@ -61,6 +61,24 @@ def test_a_form_that_is_unknown_is_noticed(tmp_path) -> None:
     answer = load(tmp_path, module_of(["add.s32 %b32, %b32, 1", "add.sideways.s32 %b32, %b32, 1"]))
     assert not answer["loaded"]
     assert "add.sideways.s32" in answer["refused"]
+
+
+@pytest.mark.parametrize(
+    ("target", "devices"),
+    [
+        ("sm_75", {"t4", "rtx4090", "h200", "b200", "rtx5090"}),
+        ("sm_90", {"h200", "b200", "rtx5090"}),
+        ("sm_90a", {"h200"}),
+        ("sm_100a", {"b200"}),
+        ("sm_100f", {"b200"}),
+        ("sm_103f", set()),
+        ("sm_110", {"rtx5090"}),
+    ],
+)
+def test_ptx_loads_where_hardware_would_take_it(tmp_path, target: str, devices: set[str]) -> None:
+    answers = {device: load(tmp_path, module_of([], target), device) for device in _toolkit.profiles()}
+    assert {device for device, answer in answers.items() if answer["loaded"]} == devices
+    assert all("this device" in answer["refused"] for answer in answers.values() if not answer["loaded"])
 
 
 def test_forms_are_read_from_ptx() -> None:
@@ -92,11 +110,12 @@ def test_forms_are_read_from_ptx() -> None:
 
 
 def test_tests_are_read_from_the_source() -> None:
-    found = tests((HERE / "launches.cu").read_text())
+    found = execute.tests((HERE / "launches.cu").read_text())
     assert found["cluster_registers"]["cluster"] == 2 and found["cluster_registers"]["since"] == 90
     assert len(found["structures"]["args"]) == 32
-    everything = "\n".join(path.read_text() for path in CORPUS)
-    assert len(re.findall(r"^TEST", everything, re.MULTILINE)) == sum(len(tests(path.read_text())) for path in CORPUS)
+    for source in CORPUS:
+        text = source.read_text()
+        assert set(re.findall(r"^TEST\w*\((\w+)", text, re.MULTILINE)) == set(execute.tests(text)), source.name
 
 
 @pytest.mark.parametrize("architecture", ["75", "89", "90", "100", "120"])
@@ -108,6 +127,6 @@ class TestCorpus:
         run(found)
         assert not [case.problem for case in found if case.problem]
         for case in found:
-            assert set(case.right) == set(tests(case.source.read_text())), case
+            assert set(case.right) == set(execute.tests(case.source.read_text())), case
         new = {form for case in found for form in forms_of(case.ptx.read_text())} - read_forms()
         assert not new, f"sweep.py --forms adds these: {sorted(new)[:5]}"
