@@ -144,7 +144,7 @@ class Compiler:
     def _with_nvrtc(self, source: Path, architecture: str, options: list[str], output: Path) -> None:
         library, program = self._nvrtc(), ctypes.c_void_p()
         given = [f"-arch=compute_{architecture}", "-device-int128", "-default-device", f"-I{HERE}", *self.includes()]
-        given += [option for option in options if option != "-extended-lambda"]  # which it has without asking
+        given += [option for option in options if option != "-extended-lambda"]  # an option of nvcc alone
         words = (ctypes.c_char_p * len(given))(*(word.encode() for word in given))
         library.nvrtcCreateProgram(ctypes.byref(program), source.read_bytes(), source.name.encode(), 0, None, None)
         failed = library.nvrtcCompileProgram(program, len(given), words)

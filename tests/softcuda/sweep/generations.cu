@@ -36,7 +36,11 @@ TEST(three_operands, 1, 64) {
 }
 
 __device__ __noinline__ int filled(int n) {
+#ifdef __CUDACC_RTC__  // NVRTC 12.9 has no alloca
+    int room[20];
+#else
     int* room = (int*)__builtin_alloca(n * sizeof(int));
+#endif
     for (int i = 0; i < n; ++i) room[i] = i * i;
     int sum = 0;
     for (int i = n; i--;) sum += room[i];

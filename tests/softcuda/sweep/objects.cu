@@ -100,7 +100,11 @@ TEST(lambdas, 1, 32) {
     auto counted = [&count](auto x) mutable { return ++count, x; };
     SAME(counted(2.5) + counted(1), 3.5);
     SAME(count, 2);
+#ifdef __CUDACC_RTC__
+    auto device = [](int x) { return x + 1; };
+#else
     auto device = [] __device__(int x) { return x + 1; };
+#endif
     SAME(twice(device, a), a + 2);
     int (*pointer)(int) = [](int x) { return x - 1; };
     SAME(pointer(a), a - 1);
