@@ -79,7 +79,10 @@ def missing_on_machine(wanted: str, *, new_venv: bool) -> list[tuple[str, str]]:
 
 def check_machine(wanted: str, *, new_venv: bool) -> None:
     if wanted == "all" and sys.platform != "linux":
-        raise SetupError(f"programs run on Linux only (WSL 2 too), and this is {sys.platform}; `make serve` works")
+        raise SetupError(
+            f"programs run on Linux only, and this is {sys.platform}: on Windows use WSL 2, on macOS a Linux "
+            "container; `make serve` works here too"
+        )
     missing = missing_on_machine(wanted, new_venv=new_venv)
     if missing:
         root = "" if os.geteuid() == 0 else "sudo "
@@ -181,16 +184,22 @@ def install_pycuda() -> None:
     build = CACHE / "pycuda"
     build.mkdir(exist_ok=True)
     run("g++", "-shared", "-Wl,-soname,libcuda.so.1", "-x", "c++", os.devnull, "-o", build / "libcuda.so")
-    # No rpath: a real driver is never shadowed.
+    # cuRAND's library lies in .venv, and PyCUDA finds it there.  Nothing else does: a real driver is never shadowed.
     options = (
-        "CUDA_ENABLE_CURAND = False\n"
+        "CURAND_LIBNAME = [':libcurand.so.10']\n"  # the package has no libcurand.so
+        "LDFLAGS = ['-Wl,-rpath,$ORIGIN/../nvidia/cu13/lib']\n"
         "CXXFLAGS = ['-O1', '-g0']\n"  # a thin layer over the driver: compile time counts, its speed does not
     )
-    paths = {"CUDA_ROOT": str(cuda), "CUDA_INC_DIR": [str(cuda / "include")], "CUDADRV_LIB_DIR": [str(build)]}
+    paths = {
+        "CUDA_ROOT": str(cuda),
+        "CUDA_INC_DIR": [str(cuda / "include")],
+        "CUDADRV_LIB_DIR": [str(build)],
+        "CURAND_LIB_DIR": [str(cuda / "lib")],
+    }
     # PyCUDA's set-up is configured by a file in the home folder, and by nothing else.
     (build / ".aksetup-defaults.py").write_text(options + "".join(f"{k} = {v!r}\n" for k, v in paths.items()))
     # A cache of our own: uv's may hold a PyCUDA that somebody built against their CUDA toolkit.
-    inputs = [text for package, text in stanzas(lock) if package in ("pycuda", "nvidia-cuda-runtime")]
+    inputs = [text for package, text in stanzas(lock) if package in ("pycuda", "nvidia-cuda-runtime", "nvidia-curand")]
     key = digest(options, sys.implementation.cache_tag, *inputs)[:16]
     cached = user_folder("XDG_CACHE_HOME", ".cache") / "warpbook" / f"pycuda-{key}"
     env = {"HOME": str(build), "UV_CACHE_DIR": str(cached)}
@@ -203,7 +212,12 @@ def user_folder(variable: str, default: str) -> Path:
 
 
 def install_softcuda() -> None:
-    uv_pip("install", "--no-deps", "--no-build-isolation", "--reinstall-package", "softcuda", ROOT / "softcuda")
+    """From its wheel, which stays in .cache/softcuda: `make wheel` and a test look at it."""
+    wheels = CACHE / "softcuda"
+    shutil.rmtree(wheels, ignore_errors=True)
+    run(UV, "build", "--wheel", "--no-build-isolation", "--python", PYTHON, "--out-dir", wheels, ROOT / "softcuda")
+    [wheel] = wheels.glob("*.whl")
+    uv_pip("install", "--no-deps", "--reinstall-package", "softcuda", wheel)
 
 
 def install_book() -> None:
