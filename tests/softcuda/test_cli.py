@@ -14,7 +14,7 @@ from softcuda import __version__
 @pytest.fixture
 def softcuda(tmp_path):
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        clean = {key: value for key, value in os.environ.items() if not key.startswith("SOFTCUDA")}
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("SOFTCUDA") or k == "SOFTCUDA_LIBRARY"}
         return subprocess.run(
             [sys.executable, "-m", "softcuda", *arguments],
             cwd=tmp_path, capture_output=True, text=True, env={**clean, **environment},
@@ -50,12 +50,53 @@ def test_run_module(softcuda):
     [
         (["run"], "softcuda: run what? softcuda run program.py, or softcuda run -m module"),
         (["run", "nothing.py"], "softcuda: no program nothing.py"),
+        (
+            ["run", "kernel.cu"],
+            "softcuda: kernel.cu is no Python program; a kernel is started from one, with pycuda.compiler.SourceModule "
+            "(CUDA C++) or pycuda.driver.module_from_file (PTX)",
+        ),
+        (
+            ["run", "a.out"],
+            "softcuda: a.out is a compiled program; what nvcc links brings machine code for GPUs and the CUDA runtime, "
+            "which softcuda cannot run: start its kernels from Python, with pycuda.compiler.SourceModule",
+        ),
+        (["run", "data.bin"], "softcuda: data.bin is no Python program"),
     ],
 )
 def test_mistakes_are_one_line(softcuda, arguments, message):
+    (softcuda.folder / "kernel.cu").write_text("__global__ void kernel() {}\n")
+    (softcuda.folder / "a.out").write_bytes(b"\x7fELF\2\1\1\0")
+    (softcuda.folder / "data.bin").write_bytes(b"\1\0\0\0")
     done = softcuda(*arguments)
     assert done.returncode == 1
     assert done.stderr == message + "\n"
+
+
+def test_a_library_with_kernels_of_its_own_gets_a_sentence_and_goes_on(softcuda):
+    (softcuda.folder / "torch.py").write_text("print('torch, on the CPU')\n")
+    (softcuda.folder / "program.py").write_text(
+        "import torch\ntry: import cupy\nexcept ImportError: print('no CuPy')\n"
+    )
+    done = softcuda("run", "program.py", SOFTCUDA_QUIET="1")
+    assert done.stdout == "torch, on the CPU\nno CuPy\n"
+    assert [line.split(" brings ")[0] for line in done.stderr.splitlines()] == ["softcuda: PyTorch", "softcuda: CuPy"]
+    assert "it sees no CUDA device here" in done.stderr
+
+
+RUNTIME = """
+import ctypes, glob, sysconfig
+folder = sysconfig.get_path("purelib") + "/nvidia/cu13/lib/"
+runtime = ctypes.CDLL(glob.glob(folder + "libcudart.so.*")[0])
+count = ctypes.c_int(-1)
+print(runtime.cudaGetDeviceCount(ctypes.byref(count)), runtime.cudaMalloc(ctypes.byref(ctypes.c_void_p()), 4))
+"""
+
+
+def test_the_cuda_runtime_is_refused_and_not_crashed(softcuda):
+    (softcuda.folder / "program.py").write_text(RUNTIME)
+    done = softcuda("run", "program.py", SOFTCUDA_QUIET="1")
+    assert done.stdout == "801 801\n"  # cudaErrorNotSupported
+    assert done.returncode == 0
 
 
 def test_info_tells_what_would_be_used_and_why(softcuda):

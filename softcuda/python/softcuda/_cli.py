@@ -18,6 +18,45 @@ USAGE = """softcuda run [-m] PROGRAM [ARGUMENTS...]
        softcuda info
        softcuda --version"""
 
+# Libraries whose kernels are compiled already, by their top-level module.
+COMPILED = {"cupy": "CuPy", "jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+
+
+class Bystanders:
+    """First on sys.meta_path: finds nothing, and says once of each library in COMPILED why it will find no device."""
+
+    def __init__(self) -> None:
+        self.untold = set(COMPILED)
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name in self.untold:
+            self.untold.remove(name)
+            sys.stderr.write(
+                f"softcuda: {COMPILED[name]} brings machine code for GPUs and the CUDA runtime, which softcuda cannot "
+                "run: it sees no CUDA device here\n"
+            )
+
+
+def not_python(program: Path) -> str:
+    """What to say if `program` is not one that Python can run; empty if it is."""
+    if not program.is_file():
+        return f"no program {program}"
+    if program.suffix in (".cu", ".cuh", ".ptx", ".cubin", ".fatbin"):
+        return (
+            f"{program} is no Python program; a kernel is started from one, with pycuda.compiler.SourceModule "
+            "(CUDA C++) or pycuda.driver.module_from_file (PTX)"
+        )
+    with program.open("rb") as file:
+        start = file.read(1024)
+    if start.startswith(b"\x7fELF"):
+        return (
+            f"{program} is a compiled program; what nvcc links brings machine code for GPUs and the CUDA runtime, "
+            "which softcuda cannot run: start its kernels from Python, with pycuda.compiler.SourceModule"
+        )
+    if b"\0" in start and not start.startswith(b"PK"):  # a zip file may be a Python program
+        return f"{program} is no Python program"
+    return ""
+
 
 def run(arguments: list[str]) -> int:
     """Run a program or module on softcuda whatever the machine has, as `python` would run it."""
@@ -25,15 +64,20 @@ def run(arguments: list[str]) -> int:
     arguments = arguments[module:]
     if not arguments:
         sys.exit("softcuda: run what? softcuda run program.py, or softcuda run -m module")
+    program = Path(arguments[0])
+    if not module and (mistake := not_python(program)):
+        sys.exit(f"softcuda: {mistake}")
     os.environ["SOFTCUDA"] = "force"  # child processes inherit it
+    try:
+        _select.activate_once()  # for programs, too, that open libcuda.so.1 in a way the hook does not see
+    except _select.SelectError as error:
+        sys.exit(str(error))
+    sys.meta_path.insert(0, Bystanders())
     sys.argv = arguments
     if module:
         sys.path[0] = os.getcwd()
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
         return 0
-    program = Path(arguments[0])
-    if not program.is_file():
-        sys.exit(f"softcuda: no program {program}")
     sys.path[0] = str(program.resolve().parent)
     runpy.run_path(str(program), run_name="__main__")
     return 0
