@@ -56,7 +56,7 @@ lint: setup
 	@tools/lint.sh
 
 wheel: setup
-	@$(RUN) auditwheel repair --wheel-dir dist .cache/softcuda/*.whl
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(RUN) auditwheel repair --wheel-dir dist .cache/softcuda/*.whl
 
 aarch64: setup
 	@tools/aarch64.sh

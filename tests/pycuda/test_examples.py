@@ -1,4 +1,7 @@
-"""PyCUDA's examples that need no more than PyCUDA, NumPy, Jinja2 and Matplotlib run on softcuda to their end."""
+"""PyCUDA's examples that need no more than PyCUDA, NumPy, Jinja2 and Matplotlib run on softcuda to their end.
+
+Benchmarks that keep a CPU busy for minutes are left out; README's table names them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ RUN = {
     "from-wiki/threads_and_blocks.py": [],
     "from-wiki/using_printf.py": [],
 }
-# What the others want besides, or why they run nowhere.
+# What the others want besides, or why they are not run.
 OTHERS = {
     "cai_cupy_arrays.py": "CuPy",
     "cai_numba.py": "Numba",
@@ -46,11 +49,11 @@ OTHERS = {
     "from-wiki/light_field_3d_viewer.py": "enthought",
     "from-wiki/mandelbrot.py": "a window (Tk)",
     "from-wiki/mandelbrot_interactive.py": "a window, and a Matplotlib before 3.7",
-    "from-wiki/matrix_transpose.py": "hours: it times a GPU's bandwidth",
-    "from-wiki/measure_gpuarray_speed_random.py": "hours: it times a GPU's arithmetic",
+    "from-wiki/matrix_transpose.py": "a benchmark, sized for a GPU",
+    "from-wiki/measure_gpuarray_speed_random.py": "a benchmark, sized for a GPU",
     "from-wiki/rotate.py": "texture references, which CUDA 12 removed",
     "from-wiki/simple_rgb2gray.py": "scipy.misc.imread, which SciPy removed",
-    "from-wiki/simple_speed_test.py": "an hour: it times 100,000 launches of everything",
+    "from-wiki/simple_speed_test.py": "a benchmark, sized for a GPU",
     "from-wiki/sobel_filter.py": "OpenGL",
     "from-wiki/sparse_solve.py": "SciPy and pymetis",
     "from-wiki/thrust_interop.py": "cgen, codepy and Boost",
