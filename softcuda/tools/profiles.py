@@ -11,11 +11,12 @@ The C++ side includes "generated/profiles.h", which declares, in namespace softc
         uint64_t memory;                 // bytes: what cuDeviceTotalMem would answer on the hardware
         const int (*attributes)[2];      // {CUdevice_attribute, value}, rising; absent: CUDA_ERROR_INVALID_VALUE
         size_t count;                    // rows of `attributes`
+        const char* peers;               // how two of this kind reach each other's memory: "nvlink", "pcie" or "none"
     };
     extern const DeviceProfile profiles[];      // the first is the default
     extern const size_t profile_count;
 
-A profile is `{"name", "compute_capability": [major, minor], "memory", "source", "attributes": {NAME: value},
+A profile is `{"name", "compute_capability": [major, minor], "memory", "peers", "source", "attributes": {NAME: value},
 "unknown": [NAME, ...]}`; NAME is a CUdevice_attribute without its CU_DEVICE_ATTRIBUTE_.  An attribute listed in
 "unknown" has a plausible value that no document or device has confirmed.  The numbers of the names are in
 attributes.json, beside the profiles.
@@ -46,6 +47,7 @@ struct DeviceProfile {
     uint64_t memory;
     const int (*attributes)[2];
     size_t count;
+    const char* peers;
 };
 
 extern const DeviceProfile profiles[];
@@ -65,9 +67,11 @@ def load(path: Path, numbers: dict[str, int]) -> dict:
         profile = json.loads(path.read_text())
     except ValueError as error:
         raise ProfileError(f"{path}: not JSON: {error}") from None
-    for key in ("name", "compute_capability", "memory", "source", "attributes", "unknown"):
+    for key in ("name", "compute_capability", "memory", "peers", "source", "attributes", "unknown"):
         if key not in profile:
             raise ProfileError(f"{path}: no {key!r}")
+    if profile["peers"] not in ("nvlink", "pcie", "none"):
+        raise ProfileError(f"{path}: peers is {profile['peers']!r}, not nvlink, pcie or none")
     attributes = profile["attributes"]
     for name, value in attributes.items():
         if name not in numbers:
@@ -98,7 +102,7 @@ def table(profiles: dict[str, dict], numbers: dict[str, int]) -> str:
         major, minor = profile["compute_capability"]
         out.append(
             f'    {{"{key}", {json.dumps(profile["name"])}, {major}, {minor}, {profile["memory"]}u,'
-            f" attributes_{key}, {len(profile['attributes'])}}},"
+            f' attributes_{key}, {len(profile["attributes"])}, "{profile["peers"]}"}},'
         )
     out += ["};", f"const size_t profile_count = {len(order)};", "", "}  // namespace softcuda", ""]
     return "\n".join(out)

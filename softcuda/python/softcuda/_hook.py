@@ -1,7 +1,9 @@
-"""The import hook: before PyCUDA's extension module is loaded, `_select` finds a CUDA device for it.
+"""The import hook: before a module that opens libcuda.so.1 is loaded, `_select` finds a CUDA device for it.
+
+These are PyCUDA's extension module, NVIDIA's `cuda.bindings` (which cuda.core and numba-cuda build on) and Numba's own.
 
 `softcuda.pth`, beside this package, puts a finder on `sys.meta_path` at every start of the interpreter.  It finds
-nothing; it compares each name with "pycuda._driver" and then calls `notice`.  It is written out in that one line and
+nothing; it compares each name with those three and then calls `notice`.  It is written out in that one line and
 imports nothing, so that a start costs microseconds and cannot fail, whatever became of this package.
 """
 
@@ -11,7 +13,7 @@ import sys
 
 
 def notice() -> None:
-    """Called when `pycuda._driver` is about to be imported.  ImportError: softcuda is wanted and cannot be had."""
+    """Called when one of the three is about to be imported.  ImportError: softcuda is wanted and cannot be had."""
     try:
         from softcuda import _select
 

@@ -21,7 +21,7 @@ PROBE_SECONDS = 60  # a driver that has to load its kernel module takes seconds
 
 
 class SelectError(ImportError):
-    """softcuda was wanted and cannot be had; the message is one line.  It ends the import of pycuda._driver."""
+    """softcuda was wanted and cannot be had; the message is one line.  It ends the import that needed a driver."""
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,24 @@ def load_soft() -> ctypes.CDLL:
     first = ctypes.cast(ctypes.CDLL(None).cuInit, ctypes.c_void_p).value
     if first != ctypes.cast(library.cuInit, ctypes.c_void_p).value:
         raise SelectError("softcuda: another libcuda.so.1 is already loaded globally; import pycuda.driver first")
+    # Whoever looks for nvJitLink finds what is loaded under its name: cuda.core and numba-cuda have it turn PTX into
+    # what they hand to the driver, and the stand-in leaves it PTX.
+    linker = path.with_name("libnvJitLink.so.13")
+    if linker.is_file():
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(str(linker))
     return library
 
 
 def device_name() -> str:
-    """What cuDeviceGetName will answer."""
-    wanted = os.environ.get("SOFTCUDA_DEVICE", "h200")
+    """What cuDeviceGetName will answer for the first device."""
+    name, wanted = "SOFTCUDA_DEVICE", os.environ.get("SOFTCUDA_DEVICE") or "h200"
+    devices = os.environ.get("SOFTCUDA_DEVICES", "")
+    if devices and not devices.isdecimal():  # a list of profiles
+        name, wanted = "SOFTCUDA_DEVICES", devices.split(",")[0]
     profiles = _toolkit.profiles()
     if wanted not in profiles:
-        raise SelectError(f"softcuda: SOFTCUDA_DEVICE={wanted} is not one of {', '.join(sorted(profiles))}")
+        raise SelectError(f"softcuda: {name}={wanted} is not one of {', '.join(sorted(profiles))}")
     return profiles[wanted]["name"]
 
 

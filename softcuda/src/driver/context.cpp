@@ -4,6 +4,7 @@
 
 #include "driver/driver.h"
 #include "driver/module.h"
+#include "driver/pool.h"
 
 namespace softcuda::driver {
 
@@ -15,12 +16,6 @@ void push(const std::shared_ptr<Context>& context) { stack.push_back(context); }
 
 CUcontext handle_of(const std::shared_ptr<Context>& context) {
     return context ? reinterpret_cast<CUcontext>(context->handle) : nullptr;
-}
-
-std::shared_ptr<Context> find_context(CUcontext handle) {
-    auto context = handles().find<Context>(handle);
-    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
-    return context;
 }
 
 std::map<CUlimit, size_t> default_limits(const MachineConfig& config) {
@@ -35,9 +30,9 @@ std::map<CUlimit, size_t> default_limits(const MachineConfig& config) {
 
 void create(CUcontext* out, unsigned flags, CUdevice ordinal) {
     require(out);
-    check_device(ordinal);
+    Device& gpu = device(ordinal);
     require((flags & ~unsigned(CU_CTX_FLAGS_MASK)) == 0);
-    auto context = make_context(flags, false);
+    auto context = make_context(gpu, flags, false);
     push(context);
     *out = handle_of(context);
 }
@@ -49,13 +44,14 @@ void Context::set_error(CUresult code, const std::string& message) {
     if (error_.compare_exchange_strong(none, code)) say(message);
 }
 
-std::shared_ptr<Context> make_context(unsigned flags, bool primary) {
+std::shared_ptr<Context> make_context(Device& gpu, unsigned flags, bool primary) {
     static std::atomic<uint64_t> serials{0};
     auto context = std::make_shared<Context>();
     context->serial = ++serials;
+    context->gpu = &gpu;
     context->primary = primary;
     context->flags = flags;
-    context->limits = default_limits(device().machine.config());
+    context->limits = default_limits(gpu.machine.config());
     context->legacy = std::make_shared<Stream>();
     context->legacy->legacy = true;
     context->streams.push_back(context->legacy);
@@ -65,7 +61,8 @@ std::shared_ptr<Context> make_context(unsigned flags, bool primary) {
 
 void destroy_context(const std::shared_ptr<Context>& context) {
     if (!context->alive.exchange(false)) return;
-    Device& gpu = device();
+    Device& gpu = *context->gpu;
+    OnDevice scope(gpu);
     Scheduler::get().drain(*context);
     gpu.machine.flush_printf();
     for (auto& module : handles().of_context<Module>(context->serial)) module->unload();
@@ -76,6 +73,7 @@ void destroy_context(const std::shared_ptr<Context>& context) {
         if (allocation.context == context->serial) gpu.memory.release(allocation.base);
     for (void* host : context->registered) gpu.memory.release(reinterpret_cast<uint64_t>(host));
     handles().remove(reinterpret_cast<void*>(context->handle));
+    forget_peer(context->serial);
     std::erase(stack, context);  // other threads find out when they next use it
 }
 
@@ -87,13 +85,33 @@ std::shared_ptr<Context> current_context() {
 
 void synchronize(const std::shared_ptr<Context>& context) {
     Scheduler::get().drain(*context);
-    device().machine.flush_printf();
+    context->gpu->machine.flush_printf();
+    trim_pools(false);
     if (context->failed()) fail(context->error());
+}
+
+Device* device_of_current_context() { return stack.empty() || !stack.back() ? nullptr : stack.back()->gpu; }
+
+std::shared_ptr<Context> find_context(CUcontext handle) {
+    auto context = handles().find<Context>(handle);
+    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    return context;
+}
+
+std::shared_ptr<Context> context_or_current(CUcontext handle) {
+    return handle ? find_context(handle) : current_context();
+}
+
+std::shared_ptr<Context> context_of(uint64_t serial) {
+    for (auto& context : handles().of_context<Context>(0))  // contexts belong to none
+        if (context->serial == serial) return context;
+    return nullptr;
 }
 
 }  // namespace softcuda::driver
 
 using namespace softcuda::driver;
+namespace driver = softcuda::driver;
 
 CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsigned flags, CUdevice ordinal) {
     return with_device([&](Device&) {
@@ -171,16 +189,14 @@ CUresult cuCtxGetCurrent(CUcontext* handle) {
 CUresult cuCtxGetDevice(CUdevice* ordinal) {
     return with_device([&](Device&) {
         require(ordinal);
-        current_context();
-        *ordinal = 0;
+        *ordinal = current_context()->gpu->ordinal;
     });
 }
 
 CUresult cuCtxGetDevice_v2(CUdevice* ordinal, CUcontext handle) {
     return with_device([&](Device&) {
         require(ordinal);
-        handle ? find_context(handle) : current_context();
-        *ordinal = 0;
+        *ordinal = context_or_current(handle)->gpu->ordinal;
     });
 }
 
@@ -201,14 +217,14 @@ CUresult cuCtxSetFlags(unsigned flags) {
 CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
     return with_device([&](Device&) {
         require(id);
-        *id = (handle ? find_context(handle) : current_context())->serial;
+        *id = context_or_current(handle)->serial;
     });
 }
 
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
     return with_device([&](Device&) {
         require(version);
-        handle ? find_context(handle) : current_context();
+        context_or_current(handle);
         *version = 3020;  // the numbering that every driver since 4.0 answers with
     });
 }
@@ -218,7 +234,7 @@ CUresult cuCtxSynchronize() {
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
-    return with_device([&](Device&) { synchronize(handle ? find_context(handle) : current_context()); });
+    return with_device([&](Device&) { synchronize(context_or_current(handle)); });
 }
 
 CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
@@ -246,7 +262,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
         const bool pending = limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT;
         if (limit != CU_LIMIT_STACK_SIZE && limit != CU_LIMIT_MALLOC_HEAP_SIZE && !pending) return;
         synchronize(context);
-        softcuda::Machine& machine = device().machine;
+        softcuda::Machine& machine = context->gpu->machine;
         softcuda::MachineConfig config = machine.config();
         // The machine's frames are larger than a GPU's, so a small limit is never taken literally.
         if (limit == CU_LIMIT_STACK_SIZE)
@@ -296,21 +312,6 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     });
 }
 
-CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
-    return in_context([&](auto&) {
-        require(flags == 0);
-        find_context(peer);
-        fail(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    });
-}
-
-CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-    return in_context([&](auto&) {
-        find_context(peer);
-        fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
-    });
-}
-
 CUresult cuCtxResetPersistingL2Cache() {
     return in_context([](auto&) {});
 }
@@ -326,19 +327,19 @@ void reset_primary(Device& device) {
 }  // namespace
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice ordinal) {
-    return with_device([&](Device& device) {
+    return with_device([&](Device&) {
+        Device& device = driver::device(ordinal);
         require(handle);
-        check_device(ordinal);
         std::lock_guard lock(device.primary_mutex);
-        if (!device.primary) device.primary = make_context(device.primary_flags, true);
+        if (!device.primary) device.primary = make_context(device, device.primary_flags, true);
         ++device.primary_uses;
         *handle = handle_of(device.primary);
     });
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
-    return with_device([&](Device& device) {
-        check_device(ordinal);
+    return with_device([&](Device&) {
+        Device& device = driver::device(ordinal);
         std::lock_guard lock(device.primary_mutex);
         require(device.primary_uses > 0, CUDA_ERROR_INVALID_CONTEXT);
         if (--device.primary_uses == 0) reset_primary(device);
@@ -346,16 +347,16 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal) {
-    return with_device([&](Device& device) {
-        check_device(ordinal);
+    return with_device([&](Device&) {
+        Device& device = driver::device(ordinal);
         std::lock_guard lock(device.primary_mutex);
         reset_primary(device);
     });
 }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags) {
-    return with_device([&](Device& device) {
-        check_device(ordinal);
+    return with_device([&](Device&) {
+        Device& device = driver::device(ordinal);
         require((flags & ~unsigned(CU_CTX_FLAGS_MASK)) == 0);
         std::lock_guard lock(device.primary_mutex);
         device.primary_flags = flags;
@@ -364,8 +365,8 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags) {
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* active) {
-    return with_device([&](Device& device) {
-        check_device(ordinal);
+    return with_device([&](Device&) {
+        Device& device = driver::device(ordinal);
         std::lock_guard lock(device.primary_mutex);
         if (flags) *flags = device.primary_flags;
         if (active) *active = device.primary != nullptr;

@@ -23,18 +23,19 @@ void Copy::execute() const {
 Side device_side(CUdeviceptr address) {
     Side side;
     side.base = reinterpret_cast<std::byte*>(address);
-    auto view = device().memory.view();
-    const Allocation* allocation = address ? Memory::find(*view, address) : nullptr;
+    Located allocation = locate(address);
     if (allocation && (allocation->kind == MemoryKind::pinned || allocation->kind == MemoryKind::registered))
         side.place = Place::pinned;
+    if (allocation) side.pages = allocation->pages;
     return side;
 }
 
 Side host_side(const void* host) {
     Side side;
     side.base = static_cast<std::byte*>(const_cast<void*>(host));
-    auto view = device().memory.view();
-    side.place = Memory::find(*view, reinterpret_cast<uint64_t>(host)) ? Place::pinned : Place::pageable;
+    Located allocation = locate(reinterpret_cast<uint64_t>(host));
+    side.place = allocation ? Place::pinned : Place::pageable;
+    if (allocation) side.pages = allocation->pages;
     return side;
 }
 
@@ -52,24 +53,28 @@ void check(const Side& side, const Copy& copy) {
     require(!__builtin_mul_overflow(copy.depth - 1, side.plane, &span) &&
             !__builtin_mul_overflow(copy.height - 1, side.pitch, &step) && !__builtin_add_overflow(span, step, &span) &&
             !__builtin_add_overflow(span, copy.width, &span));
-    if (side.place != Place::pageable) require(device().memory.contains(reinterpret_cast<uint64_t>(side.base), span));
+    if (side.place != Place::pageable) {
+        auto address = reinterpret_cast<uint64_t>(side.base);
+        require(locate(address).holds(address, span));
+    }
 }
 
-void copy_now(const std::shared_ptr<Context>& context, const Copy& copy) {
+void copy_now(std::shared_ptr<Context> context, const Copy& copy) {
     check(copy.from, copy);
     check(copy.to, copy);
     bool on_device = copy.from.place == Place::device && copy.to.place == Place::device;
     if (copy.empty()) return;
+    auto stream = stream_of(context, nullptr);
     if (on_device) {  // within the device: nobody waits
-        Scheduler::get().submit(context, *context->legacy, Engine::copy, [copy] { copy.execute(); });
+        Scheduler::get().submit(context, *stream, Engine::copy, [copy] { copy.execute(); });
         return;
     }
-    Scheduler::get().run(context, *context->legacy, [&] { copy.execute(); });
-    device().machine.flush_printf();
+    Scheduler::get().run(context, *stream, [&] { copy.execute(); });
+    context->gpu->machine.flush_printf();
     if (context->failed()) fail(context->error());
 }
 
-void copy_in(const std::shared_ptr<Context>& context, CUstream handle, Copy copy) {
+void copy_in(std::shared_ptr<Context> context, CUstream handle, Copy copy) {
     check(copy.from, copy);
     check(copy.to, copy);
     auto stream = stream_of(context, handle);
@@ -79,7 +84,7 @@ void copy_in(const std::shared_ptr<Context>& context, CUstream handle, Copy copy
     if (pageable_source && !pageable_target && copy.bytes() <= staging_limit) {
         auto staging = std::make_shared<std::vector<std::byte>>(copy.bytes());
         Copy stage = copy;
-        stage.to = {staging->data(), copy.width, copy.width * copy.height, Place::pinned};
+        stage.to = {staging->data(), copy.width, copy.width * copy.height, Place::pinned, nullptr};
         stage.execute();
         copy.from = stage.to;
         scheduler.submit(context, *stream, Engine::copy, [copy, staging] { copy.execute(); });

@@ -25,6 +25,7 @@ struct Side {
     std::byte* base = nullptr;    // of the first byte copied
     size_t pitch = 0, plane = 0;  // bytes between rows and between planes
     Place place = Place::device;
+    std::shared_ptr<void> pages = nullptr;  // kept until the copy has run, whoever frees them
 };
 
 struct Copy {
@@ -40,7 +41,7 @@ Side host_side(const void* host);
 Side array_side(const Array& array, size_t offset, size_t bytes);
 // Every byte of a device or array side must be in an allocation: CUDA_ERROR_INVALID_VALUE.
 void check(const Side& side, const Copy& copy);
-void copy_now(const std::shared_ptr<Context>& context, const Copy& copy);
-void copy_in(const std::shared_ptr<Context>& context, CUstream stream, Copy copy);
+void copy_now(std::shared_ptr<Context> context, const Copy& copy);
+void copy_in(std::shared_ptr<Context> context, CUstream stream, Copy copy);
 
 }  // namespace softcuda::driver

@@ -88,3 +88,20 @@ CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, size_t offset, size_t byte
     return in_context(
         [&](auto& context) { copy_in(context, stream, flat(host_side(to), array_at(from, offset, bytes), bytes)); });
 }
+
+// One copy after the other is as good as all at once, and fails before the first one starts where one cannot be done.
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
+                               CUmemcpyAttributes* attributes, size_t* firsts, size_t groups, CUstream handle) {
+    return in_context([&](auto& context) {
+        require(to && from && sizes && count && attributes && firsts && groups && groups <= count && firsts[0] == 0);
+        require(handle && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD);
+        for (size_t i = 0; i < groups; ++i) require(firsts[i] < count && (!i || firsts[i - 1] < firsts[i]));
+        std::vector<Copy> copies;
+        for (size_t i = 0; i < count; ++i) {
+            copies.push_back(flat(any_side(to[i]), any_side(from[i]), sizes[i]));
+            check(copies[i].from, copies[i]);
+            check(copies[i].to, copies[i]);
+        }
+        for (const Copy& each : copies) copy_in(context, handle, each);
+    });
+}

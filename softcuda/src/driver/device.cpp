@@ -1,10 +1,11 @@
-// cuInit and what can be asked of the device.  There is one; it lives from cuInit until the process is gone, so that
-// threads still at work when the program ends find everything in its place.
+// cuInit and what can be asked of devices.  They live from cuInit until the process is gone, so that threads still at
+// work when the program ends find everything in its place.
 #include <pthread.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "driver/driver.h"
 #include "driver/settings.h"
@@ -14,7 +15,8 @@ namespace softcuda::driver {
 
 namespace {
 std::mutex start_mutex;
-std::atomic<Device*> the_device{nullptr};
+std::atomic<const std::vector<Device*>*> devices{nullptr};
+thread_local Device* chosen = nullptr;
 std::atomic<bool> in_child{false};
 }  // namespace
 
@@ -25,16 +27,18 @@ Handles& handles() {
 
 bool forked() { return in_child.load(std::memory_order_relaxed); }
 
-Device::Device(const DeviceProfile& profile, uint64_t capacity, const MachineConfig& config)
-    : profile(&profile),
+Device::Device(CUdevice ordinal, const DeviceProfile& profile, uint64_t capacity, const MachineConfig& config)
+    : ordinal(ordinal),
+      profile(&profile),
       name(std::string(profile.name) + " (softcuda)"),
       memory(capacity),
-      machine(with_services(config), memory) {}
+      machine(with_services(config, *this), memory) {}
 
 bool Device::has_attribute(CUdevice_attribute attribute, int& value) const {
     for (size_t i = 0; i < profile->count; ++i)
         if (profile->attributes[i][0] == int(attribute)) {
             value = profile->attributes[i][1];
+            if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) value += ordinal;
             return true;
         }
     return false;
@@ -48,22 +52,61 @@ int Device::attribute(CUdevice_attribute attribute, int otherwise) const {
 
 int Device::profile_major() const { return profile->major; }
 
-Device& device() {
-    Device* device = the_device.load(std::memory_order_acquire);
-    require(device != nullptr, CUDA_ERROR_NOT_INITIALIZED);
-    return *device;
+const std::vector<Device*>& all_devices() {
+    auto* all = devices.load(std::memory_order_acquire);
+    require(all != nullptr, CUDA_ERROR_NOT_INITIALIZED);
+    return *all;
 }
 
-void start_device() {
+int device_count() { return int(all_devices().size()); }
+
+Device& device(CUdevice ordinal) {
+    require(ordinal >= 0 && ordinal < device_count(), CUDA_ERROR_INVALID_DEVICE);
+    return *all_devices()[size_t(ordinal)];
+}
+
+Device& device() {
+    if (chosen) return *chosen;
+    auto& all = all_devices();
+    if (all.size() > 1)
+        if (Device* current = device_of_current_context()) return *current;
+    return *all[0];
+}
+
+OnDevice::OnDevice(Device& device) : outer_(std::exchange(chosen, &device)) {}
+OnDevice::~OnDevice() { chosen = outer_; }
+
+Located locate(uint64_t address) {
+    if (!address) return {};
+    auto search = [&](Device& where) -> Located {
+        auto view = where.memory.view();
+        const Allocation* allocation = Memory::find(*view, address);
+        return {&where, std::move(view), allocation};
+    };
+    Device& own = device();
+    if (Located found = search(own)) return found;
+    for (Device* other : all_devices())
+        if (other != &own)
+            if (Located found = search(*other)) return found;
+    return {};
+}
+
+bool can_access_peer(const Device& device, const Device& peer) {
+    return &device != &peer && device.profile == peer.profile && std::strcmp(device.profile->peers, "none") != 0;
+}
+
+bool peers_share_a_link(const Device& device) { return std::strcmp(device.profile->peers, "nvlink") == 0; }
+
+void start_devices() {
     std::lock_guard lock(start_mutex);
-    if (the_device) return;
-    Settings settings = read_settings();
-    the_device = new Device(*settings.profile, settings.memory, settings.machine);
-    // Threads do not survive fork(), so neither does the device: in the child every call answers NOT_INITIALIZED.
+    if (devices) return;
+    auto* all = new std::vector<Device*>;
+    for (const Settings& settings : read_settings())
+        all->push_back(new Device(CUdevice(all->size()), *settings.profile, settings.memory, settings.machine));
+    devices = all;
+    // Threads do not survive fork(), so neither do devices: in the child every call answers NOT_INITIALIZED.
     pthread_atfork(nullptr, nullptr, [] { in_child = true; });
 }
-
-void check_device(CUdevice ordinal) { require(ordinal == 0, CUDA_ERROR_INVALID_DEVICE); }
 
 namespace {
 
@@ -82,15 +125,22 @@ void copy_text(const std::string& text, char* out, int length) {
     out[count] = 0;
 }
 
+// After cuInit, with the device that is asked about.
+template <class Body>
+CUresult on_device(CUdevice ordinal, Body&& body) {
+    return with_device([&](Device&) { body(driver::device(ordinal)); });
+}
+
 }  // namespace
 }  // namespace softcuda::driver
 
 using namespace softcuda::driver;
+namespace driver = softcuda::driver;
 
 CUresult cuInit(unsigned flags) {
     return guarded([&] {
         require(flags == 0);
-        start_device();
+        start_devices();
     });
 }
 
@@ -104,64 +154,56 @@ CUresult cuDriverGetVersion(int* version) {
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     return with_device([&](Device&) {
         require(device);
-        check_device(ordinal);
-        *device = 0;
+        *device = driver::device(ordinal).ordinal;
     });
 }
 
 CUresult cuDeviceGetCount(int* count) {
     return with_device([&](Device&) {
         require(count);
-        *count = 1;
+        *count = device_count();
     });
 }
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice ordinal) {
-    return with_device([&](Device& device) {
-        check_device(ordinal);
-        copy_text(device.name, name, length);
-    });
+    return on_device(ordinal, [&](Device& device) { copy_text(device.name, name, length); });
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
-    return with_device([&](Device& device) {
+    return on_device(ordinal, [&](Device& device) {
         require(uuid);
-        check_device(ordinal);
         std::memset(uuid->bytes, 0, sizeof uuid->bytes);  // "softcuda" and the profile's name: the same on every run
         std::memcpy(uuid->bytes, "softcuda", 8);
-        std::strncpy(uuid->bytes + 8, device.profile->id, 8);
+        std::strncpy(uuid->bytes + 8, device.profile->id, 7);
+        uuid->bytes[15] = char(device.ordinal);
     });
 }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice ordinal) {
-    return with_device([&](Device& device) {
+    return on_device(ordinal, [&](Device& device) {
         require(bytes);
-        check_device(ordinal);
         *bytes = device.memory.capacity();
     });
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice ordinal) {
-    return with_device([&](Device& device) {
+    return on_device(ordinal, [&](Device& device) {
         require(value);
-        check_device(ordinal);
         require(device.has_attribute(attribute, *value));
     });
 }
 
 CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice ordinal) {
-    return with_device([&](Device& device) {
+    return on_device(ordinal, [&](Device& device) {
         require(major && minor);
-        check_device(ordinal);
         *major = device.profile->major;
         *minor = device.profile->minor;
     });
 }
 
 CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice ordinal) {
-    return with_device([&](Device& device) {
+    return on_device(ordinal, [&](Device& device) {
         require(properties);
-        check_device(ordinal);
         auto get = [&](CUdevice_attribute which) { return device.attribute(which); };
         properties->maxThreadsPerBlock = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
         for (int i = 0; i < 3; ++i) {
@@ -179,40 +221,45 @@ CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice ordinal) {
 }
 
 CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice ordinal) {
-    return with_device([&](Device& device) {
-        check_device(ordinal);
-        copy_text(bus_id(device), id, length);
-    });
+    return on_device(ordinal, [&](Device& device) { copy_text(bus_id(device), id, length); });
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* id) {
-    return with_device([&](Device& device) {
+    return with_device([&](Device&) {
         require(ordinal && id);
         unsigned domain = 0, bus = 0, slot = 0;
         require(std::sscanf(id, "%x:%x:%x", &domain, &bus, &slot) == 3 ||
                 (domain = 0, std::sscanf(id, "%x:%x", &bus, &slot) == 2));
         char text[32];
         std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", domain & 0xffff, bus & 0xff, slot & 0xff);
-        require(bus_id(device) == text, CUDA_ERROR_INVALID_DEVICE);
-        *ordinal = 0;
+        for (int i = 0; i < device_count(); ++i)
+            if (bus_id(driver::device(i)) == text) {
+                *ordinal = i;
+                return;
+            }
+        fail(CUDA_ERROR_INVALID_DEVICE);
     });
 }
 
-CUresult cuDeviceCanAccessPeer(int* can, CUdevice ordinal, CUdevice peer) {
-    return with_device([&](Device&) {
-        require(can);
-        check_device(ordinal);
-        check_device(peer);
-        *can = 0;
+// The identifier that Windows gives an adapter; elsewhere there is none.
+CUresult cuDeviceGetLuid(char* luid, unsigned* mask, CUdevice ordinal) {
+    return on_device(ordinal, [&](Device&) {
+        require(luid && mask);
+        fail(CUDA_ERROR_NOT_SUPPORTED);
     });
 }
 
-CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice source, CUdevice destination) {
-    return with_device([&](Device&) {
-        require(value);
-        check_device(source);
-        check_device(destination);
-        fail(CUDA_ERROR_INVALID_DEVICE);  // a device has no such relation to itself
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format, unsigned, CUdevice ordinal) {
+    return on_device(ordinal, [&](Device& device) {
+        require(width);
+        *width = size_t(device.attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+    });
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, CUdevice ordinal) {
+    return on_device(ordinal, [&](Device&) {
+        require(supported && type == CU_EXEC_AFFINITY_TYPE_SM_COUNT);
+        *supported = 0;
     });
 }
 

@@ -19,20 +19,25 @@ Kernel kernel_of(const Program& program, const Function& function) {
 
 class Services : public DeviceServices {
   public:
+    explicit Services(Device& device) : gpu_(device) {}
+
     bool attribute(int which, int& value) const override {  // cudaDeviceAttr counts as CUdevice_attribute does
-        return device().has_attribute(CUdevice_attribute(which), value);
+        return gpu_.has_attribute(CUdevice_attribute(which), value);
     }
 
     int check(const Program& program, const Function& function, LaunchConfig& config, std::string& why) const override {
+        OnDevice scope(gpu_);
         Kernel kernel = kernel_of(program, function);
         return check_device_launch(kernel, config, why);
     }
 
     int blocks_per_sm(const Program& program, const Function& function, int threads, uint64_t shared) const override {
-        return occupancy(device(), kernel_of(program, function), threads, shared).limit();
+        OnDevice scope(gpu_);
+        return occupancy(gpu_, kernel_of(program, function), threads, shared).limit();
     }
 
     std::vector<std::byte> attributes(const Program& program, const Function& function) const override {
+        OnDevice scope(gpu_);
         const Kernel kernel = kernel_of(program, function);
         auto value = [&](CUfunction_attribute attribute) { return attribute_of(kernel, attribute); };
         struct {  // cudaFuncAttributes
@@ -63,13 +68,15 @@ class Services : public DeviceServices {
     void say(const std::string& message) const override {
         if (!quiet()) driver::say(message);
     }
+
+  private:
+    Device& gpu_;
 };
 
 }  // namespace
 
-MachineConfig with_services(MachineConfig config) {
-    static const Services services;
-    config.services = &services;
+MachineConfig with_services(MachineConfig config, Device& device) {
+    config.services = new Services(device);  // as long as the device: until the process is gone
     return config;
 }
 

@@ -51,6 +51,28 @@ int attribute_of(const Kernel& kernel, CUfunction_attribute attribute) {
     }
 }
 
+void set_attribute(Kernel& kernel, CUfunction_attribute attribute, int value) {
+    switch (attribute) {
+        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
+            int limit = device().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152) -
+                        kernel.static_shared();
+            if (value < 0 || value > limit)
+                fail(CUDA_ERROR_INVALID_VALUE, "cuFuncSetAttribute: kernel " + kernel.function->name + ": " +
+                                                   std::to_string(value) + " bytes of dynamic shared memory, at most " +
+                                                   std::to_string(limit) + " on this device");
+            kernel.max_dynamic_shared = value;
+            kernel.function->dynamic_shared_opted = value;
+            break;
+        }
+        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            require(value >= -1 && value <= 100);
+            kernel.carveout = value;
+            break;
+        case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: kernel.any_cluster = value != 0; break;
+        default: fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
 }  // namespace softcuda::driver
 
 using namespace softcuda::driver;
@@ -63,28 +85,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 }
 
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
-    return in_context([&](auto&) {
-        auto kernel = find<Kernel>(handle);
-        switch (attribute) {
-            case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-                int limit = device().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152) -
-                            kernel->static_shared();
-                if (value < 0 || value > limit)
-                    fail(CUDA_ERROR_INVALID_VALUE,
-                         "cuFuncSetAttribute: kernel " + kernel->function->name + ": " + std::to_string(value) +
-                             " bytes of dynamic shared memory, at most " + std::to_string(limit) + " on this device");
-                kernel->max_dynamic_shared = value;
-                kernel->function->dynamic_shared_opted = value;
-                break;
-            }
-            case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-                require(value >= -1 && value <= 100);
-                kernel->carveout = value;
-                break;
-            case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: kernel->any_cluster = value != 0; break;
-            default: fail(CUDA_ERROR_INVALID_VALUE);
-        }
-    });
+    return in_context([&](auto&) { set_attribute(*find<Kernel>(handle), attribute, value); });
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) {

@@ -4,6 +4,7 @@
 
 #include "driver/module.h"
 #include "driver/occupancy.h"
+#include "driver/peer.h"
 
 namespace softcuda::driver {
 
@@ -149,10 +150,10 @@ CUresult code_of(FaultKind kind) {
     }
 }
 
-void launch(const std::shared_ptr<Context>& context, CUstream stream_handle, Request& request, void** params,
-            void** extra) {
-    require(request.kernel.context == context->serial, CUDA_ERROR_INVALID_HANDLE);
+TaskRef launch(std::shared_ptr<Context> context, CUstream stream_handle, Request& request, void** params,
+               void** extra) {
     auto stream = stream_of(context, stream_handle);
+    require(request.kernel.context == context->serial, CUDA_ERROR_INVALID_HANDLE);
     try {
         check_dimensions(request);
         check_shared(request);
@@ -163,11 +164,13 @@ void launch(const std::shared_ptr<Context>& context, CUstream stream_handle, Req
         fail(refusal.code, "launch of kernel " + request.kernel.function->name + " refused: " + refusal.why);
     }
     auto work = [program = request.kernel.program, function = request.kernel.function, config = request.config,
-                 context = context.get()] {  // the task keeps the context alive
-        LaunchResult result = device().machine.launch(*program, *function, config);
-        if (!result.ok) context->set_error(code_of(result.kind), result.message);
+                 context = context.get()]() mutable {  // the task keeps the context alive
+        config.elsewhere = visible_elsewhere(*context);
+        LaunchResult result = context->gpu->machine.launch(*program, *function, config);
+        if (!result.ok)
+            context->set_error(code_of(result.kind), result.message + why_not_visible(*context, result.address));
     };
-    Scheduler::get().submit(context, *stream, Engine::compute, std::move(work));
+    return Scheduler::get().submit(context, *stream, Engine::compute, std::move(work));
 }
 
 CUresult launch_kernel(CUfunction handle, Dim3 grid, Dim3 block, unsigned shared, CUstream stream, void** params,
@@ -224,6 +227,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* asked, CUfunction handle, void**
         request.config.grid = {asked->gridDimX, asked->gridDimY, asked->gridDimZ};
         request.config.block = {asked->blockDimX, asked->blockDimY, asked->blockDimZ};
         request.config.dynamic_shared = asked->sharedMemBytes;
+        std::vector<CUevent> events;
         for (unsigned i = 0; i < asked->numAttrs; ++i) {
             const CUlaunchAttribute& attribute = asked->attrs[i];
             switch (attribute.id) {
@@ -234,12 +238,24 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* asked, CUfunction handle, void**
                 case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
                     request.config.cooperative = attribute.value.cooperative != 0;
                     break;
+                // Both are recorded when the kernel is done, the latest that is allowed.
+                case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+                    events.push_back(attribute.value.programmaticEvent.event);
+                    break;
+                case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+                    events.push_back(attribute.value.launchCompletionEvent.event);
+                    break;
                 // Hints that change no result.
                 case CU_LAUNCH_ATTRIBUTE_IGNORE:
                 case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
                 case CU_LAUNCH_ATTRIBUTE_PRIORITY:
                 case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
                 case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+                case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+                case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+                // Every write is seen by everybody in the order it was made.
+                case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+                case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
                 // Kernels of one stream never overlap here: the dependent one simply starts later.
                 case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: break;
                 default:
@@ -247,7 +263,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* asked, CUfunction handle, void**
                                                        std::to_string(int(attribute.id)) + " is not supported");
             }
         }
-        launch(context, asked->hStream, request, params, extra);
+        TaskRef task = launch(context, asked->hStream, request, params, extra);
+        for (CUevent event : events) record_event(context, event, task);
     });
 }
 

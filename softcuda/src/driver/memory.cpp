@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "driver/driver.h"
+#include "driver/pool.h"
 
 namespace softcuda::driver {
 
@@ -13,22 +14,31 @@ bool is_host(MemoryKind kind) { return kind == MemoryKind::pinned || kind == Mem
 
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-const Allocation* lookup(const Memory::View& view, uint64_t address) {
-    return address ? Memory::find(view, address) : nullptr;
-}
-
 uint64_t allocate(const std::shared_ptr<Context>& context, size_t bytes, MemoryKind kind, const char* label) {
     require(bytes > 0);
-    return device().memory.allocate(bytes, kind, label, 256, context->serial);
+    try {
+        return context->gpu->memory.allocate(bytes, kind, label, 256, context->serial);
+    } catch (const std::bad_alloc&) {
+        // What freed memory the pools keep, or will get once their streams are there, is for everybody.
+        synchronize(context);
+        trim_pools(true);
+        return context->gpu->memory.allocate(bytes, kind, label, 256, context->serial);
+    }
 }
 
 // The allocation that starts at `address` and is one of the kinds that `accept` names, or CUDA_ERROR_INVALID_VALUE.
 template <class Accept>
-Allocation base_of(uint64_t address, Accept accept) {
-    auto view = device().memory.view();
-    const Allocation* allocation = lookup(*view, address);
-    require(allocation && allocation->base == address && accept(allocation->kind));
-    return *allocation;
+Located base_of(uint64_t address, Accept accept) {
+    Located found = locate(address);
+    require(found && found->base == address && accept(found->kind));
+    return found;
+}
+
+// Waits for the work that may still use what is to be freed: of this context, and of the one that owns it.
+void wait_for_users(const std::shared_ptr<Context>& context, const Located& found) {
+    synchronize(context);
+    if (found->context == context->serial) return;
+    if (auto owner = context_of(found->context)) Scheduler::get().drain(*owner);
 }
 
 bool freeable(MemoryKind kind) { return kind == MemoryKind::device || kind == MemoryKind::managed; }
@@ -41,8 +51,8 @@ using softcuda::Allocation;
 using softcuda::MemoryKind;
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
-    return in_context([&](auto&) {
-        const auto& memory = device().memory;
+    return in_context([&](auto& context) {
+        const auto& memory = context->gpu->memory;
         if (total) *total = memory.capacity();
         if (free) *free = memory.capacity() - std::min(memory.capacity(), memory.used());
     });
@@ -77,34 +87,19 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
 CUresult cuMemFree_v2(CUdeviceptr address) {
     return in_context([&](auto& context) {
         if (!address) return;
-        base_of(address, freeable);
-        synchronize(context);
-        require(device().memory.release(address));
-    });
-}
-
-CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
-    return in_context([&](auto& context) {
-        require(address);
-        stream_of(context, stream);
-        *address = allocate(context, bytes, MemoryKind::device, "cuMemAllocAsync");
-    });
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
-    return in_context([&](auto& context) {
-        auto stream = stream_of(context, handle);
-        if (!address) return;
-        base_of(address, freeable);
-        Scheduler::get().submit(context, *stream, Engine::copy, [address] { device().memory.release(address); });
+        Located found = base_of(address, freeable);
+        wait_for_users(context, found);
+        if (auto pool = pool_of(address))
+            free_now(pool, address);
+        else
+            require(found.device->memory.release(address));
     });
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr address) {
     return in_context([&](auto&) {
-        auto view = device().memory.view();
-        const Allocation* allocation = lookup(*view, address);
-        require(allocation, CUDA_ERROR_NOT_FOUND);
+        Located allocation = locate(address);
+        require(bool(allocation), CUDA_ERROR_NOT_FOUND);
         if (base) *base = allocation->base;
         if (bytes) *bytes = allocation->bytes;
     });
@@ -128,9 +123,9 @@ CUresult cuMemAllocHost_v2(void** out, size_t bytes) { return cuMemHostAlloc(out
 CUresult cuMemFreeHost(void* host) {
     return in_context([&](auto& context) {
         auto address = reinterpret_cast<uint64_t>(host);
-        base_of(address, [](MemoryKind kind) { return kind == MemoryKind::pinned; });
-        synchronize(context);
-        require(device().memory.release(address));
+        Located found = base_of(address, [](MemoryKind kind) { return kind == MemoryKind::pinned; });
+        wait_for_users(context, found);
+        require(found.device->memory.release(address));
         std::lock_guard lock(context->mutex);
         context->host_flags.erase(host);
     });
@@ -143,10 +138,13 @@ CUresult cuMemHostRegister_v2(void* host, size_t bytes, unsigned flags) {
                                    CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY)) == 0);
         auto address = reinterpret_cast<uint64_t>(host);
         require(address + bytes > address);
-        auto view = device().memory.view();
-        for (const Allocation& other : *view)
-            require(other.end() <= address || address + bytes <= other.base, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-        device().memory.adopt(host, bytes, MemoryKind::registered, "cuMemHostRegister");
+        for (Device* each : all_devices()) {
+            auto view = each->memory.view();
+            for (const Allocation& other : *view)
+                require(other.end() <= address || address + bytes <= other.base,
+                        CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        context->gpu->memory.adopt(host, bytes, MemoryKind::registered, "cuMemHostRegister");
         std::lock_guard lock(context->mutex);
         context->host_flags[host] = flags | CU_MEMHOSTREGISTER_DEVICEMAP;
         context->registered.push_back(host);
@@ -156,12 +154,11 @@ CUresult cuMemHostRegister_v2(void* host, size_t bytes, unsigned flags) {
 CUresult cuMemHostUnregister(void* host) {
     return in_context([&](auto& context) {
         auto address = reinterpret_cast<uint64_t>(host);
-        auto view = device().memory.view();
-        const Allocation* allocation = lookup(*view, address);
+        Located allocation = locate(address);
         require(allocation && allocation->base == address && allocation->kind == MemoryKind::registered,
                 CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-        synchronize(context);
-        device().memory.release(address);
+        wait_for_users(context, allocation);
+        allocation.device->memory.release(address);
         std::lock_guard lock(context->mutex);
         context->host_flags.erase(host);
         std::erase(context->registered, host);
@@ -171,8 +168,7 @@ CUresult cuMemHostUnregister(void* host) {
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, unsigned flags) {
     return in_context([&](auto&) {
         require(address && host && flags == 0);
-        auto view = device().memory.view();
-        const Allocation* allocation = lookup(*view, reinterpret_cast<uint64_t>(host));
+        Located allocation = locate(reinterpret_cast<uint64_t>(host));
         require(allocation && (is_host(allocation->kind) || allocation->kind == MemoryKind::managed));
         *address = reinterpret_cast<CUdeviceptr>(host);
     });
@@ -188,42 +184,43 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
     });
 }
 
-// Hints about managed memory: there is one memory, so nothing moves.
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation, unsigned flags, CUstream handle) {
-    return in_context([&](auto& context) {
-        auto stream = stream_of(context, handle);
-        require(flags == 0 && device().memory.contains(address, bytes));
-        Scheduler::get().submit(context, *stream, Engine::none, {});
-    });
-}
-
-CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise, CUmemLocation) {
-    return in_context([&](auto&) { require(device().memory.contains(address, bytes)); });
-}
-
 // --- what a pointer is
 
 namespace {
 
+// Allocations, by serial, whose copies are to be synchronous; host memory's are as it is.
+std::mutex sync_mutex;
+std::set<uint64_t> synchronous;
+
 // False: this attribute needs an allocation, and there is none.
-bool pointer_attribute(const Allocation* allocation, CUdeviceptr address, CUpointer_attribute which, void* out) {
+bool pointer_attribute(const Located& allocation, CUdeviceptr address, CUpointer_attribute which, void* out) {
     auto put = [out]<class T>(T value) { *static_cast<T*>(out) = value; };
-    if (which == CU_POINTER_ATTRIBUTE_MAPPED) return put(int(allocation != nullptr)), true;
+    if (which == CU_POINTER_ATTRIBUTE_MAPPED) return put(int(bool(allocation))), true;
     if (!allocation) return false;
     bool managed = allocation->kind == MemoryKind::managed, host = is_host(allocation->kind);
     switch (which) {
-        case CU_POINTER_ATTRIBUTE_CONTEXT: put(reinterpret_cast<CUcontext>(current_context()->handle)); break;
+        case CU_POINTER_ATTRIBUTE_CONTEXT: {
+            auto owner = context_of(allocation->context);
+            put(reinterpret_cast<CUcontext>(owner ? owner->handle : current_context()->handle));
+            break;
+        }
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: put(unsigned(host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)); break;
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: put(address); break;
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
             if (!host && !managed) return false;
             put(pointer(address));
             break;
-        case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: put(int(0)); break;
+        case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: {
+            std::lock_guard lock(sync_mutex);
+            put(unsigned(synchronous.contains(allocation->serial)));
+            break;
+        }
         case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-        case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: put(static_cast<unsigned long long>(allocation->serial)); break;
+        case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+            put(static_cast<unsigned long long>(allocation->serial) | uint64_t(allocation.device->ordinal) << 48);
+            break;
         case CU_POINTER_ATTRIBUTE_IS_MANAGED: put(unsigned(managed)); break;
-        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: put(int(0)); break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: put(int(allocation.device->ordinal)); break;
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
         case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: put(int(0)); break;
@@ -233,7 +230,11 @@ bool pointer_attribute(const Allocation* allocation, CUdeviceptr address, CUpoin
         case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: put(size_t(allocation->bytes)); break;
         case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: put(0ull); break;
         case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: put(unsigned(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)); break;
-        case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: put(CUmemoryPool(nullptr)); break;
+        case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: {
+            auto pool = pool_of(allocation->base);
+            put(reinterpret_cast<CUmemoryPool>(pool ? pool->handle : 0));
+            break;
+        }
         default: fail(CUDA_ERROR_INVALID_VALUE);
     }
     return true;
@@ -244,18 +245,17 @@ bool pointer_attribute(const Allocation* allocation, CUdeviceptr address, CUpoin
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
     return in_context([&](auto&) {
         require(data);
-        auto view = device().memory.view();
-        require(pointer_attribute(lookup(*view, address), address, attribute, data));
+        require(pointer_attribute(locate(address), address, attribute, data));
     });
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data, CUdeviceptr address) {
     return in_context([&](auto&) {
         require(count && attributes && data);
-        auto view = device().memory.view();
+        Located found = locate(address);
         for (unsigned i = 0; i < count; ++i) {
             require(data[i]);
-            if (pointer_attribute(lookup(*view, address), address, attributes[i], data[i])) continue;
+            if (pointer_attribute(found, address, attributes[i], data[i])) continue;
             // What does not apply to this pointer answers zero, in the attribute's own width.
             switch (attributes[i]) {
                 case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -269,5 +269,18 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
                 default: *static_cast<void**>(data[i]) = nullptr;
             }
         }
+    });
+}
+
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+    return in_context([&](auto&) {
+        require(value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+        Located found = locate(address);
+        require(found && !is_host(found->kind));
+        std::lock_guard lock(sync_mutex);
+        if (*static_cast<const unsigned*>(value))
+            synchronous.insert(found->serial);
+        else
+            synchronous.erase(found->serial);
     });
 }

@@ -8,18 +8,18 @@ using namespace softcuda::driver;
 namespace {
 
 template <class T>
-void fill(const std::shared_ptr<Context>& context, CUstream handle, CUdeviceptr address, size_t pitch, T value,
-          size_t width, size_t height) {
+void fill(std::shared_ptr<Context> context, CUstream handle, CUdeviceptr address, size_t pitch, T value, size_t width,
+          size_t height) {
     require(address % sizeof(T) == 0);
     size_t row;
     require(!__builtin_mul_overflow(width, sizeof(T), &row));
     require(height <= 1 || (pitch >= row && pitch % sizeof(T) == 0));
     auto stream = stream_of(context, handle);
-    Copy shape{.from = {}, .to = device_side(address), .width = row, .height = height};
+    Copy shape{.from = Side{}, .to = device_side(address), .width = row, .height = height};
     shape.to.pitch = pitch;
     check(shape.to, shape);
     if (shape.empty()) return;
-    Scheduler::get().submit(context, *stream, Engine::copy, [=] {
+    Scheduler::get().submit(context, *stream, Engine::copy, [=, pages = shape.to.pages] {
         for (size_t y = 0; y < height; ++y) std::fill_n(reinterpret_cast<T*>(address + y * pitch), width, value);
     });
 }

@@ -44,12 +44,17 @@ struct Kernel : Object {  // CUfunction
     int dynamic_shared_limit() const;  // bytes a launch may ask for
 };
 
+// As the device that is current has it.  CUDA_ERROR_INVALID_VALUE
 int attribute_of(const Kernel& kernel, CUfunction_attribute attribute);
+void set_attribute(Kernel& kernel, CUfunction_attribute attribute, int value);
 // What a launch by a kernel is checked for; a cudaError_t.  `config` gets the cluster that the kernel requires.
 int check_device_launch(Kernel& kernel, LaunchConfig& config, std::string& why);
 
 // Functions that a module may call without defining them.
 std::function<bool(const std::string&)> provided(bool device_runtime);
+
+template <>
+std::shared_ptr<Kernel> find<Kernel>(const void* handle);  // a CUkernel too
 
 CUmodule load_module(const std::shared_ptr<Context>& context, const void* image, unsigned count, CUjit_option* options,
                      void** values);

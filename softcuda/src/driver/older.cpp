@@ -1,11 +1,5 @@
-// Names from before today's cuda.h whose binary interface is the same, and cuGetProcAddress.
+// Names from before today's cuda.h whose binary interface is the same or easily carried over.
 // The 32-bit interfaces of CUDA 2 and 3 (cuMemAlloc without _v2 …) are not exported: they cannot hold an address.
-#include <dlfcn.h>
-
-#include <cstring>
-#include <initializer_list>
-#include <string>
-
 #include "driver/driver.h"
 
 #undef cuCtxDestroy
@@ -19,7 +13,17 @@
 #undef cuDevicePrimaryCtxSetFlags
 #undef cuDeviceGetUuid
 #undef cuMemHostRegister
-#undef cuGetProcAddress
+#undef cuMemPrefetchAsync
+#undef cuMemAdvise
+#undef cuStreamWaitValue32
+#undef cuStreamWaitValue64
+#undef cuStreamWriteValue32
+#undef cuStreamWriteValue64
+#undef cuStreamBatchMemOp
+
+static CUmemLocation location_of(CUdevice device) {
+    return {.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+}
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -41,47 +45,27 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return cuDeviceGetUuid
 CUresult cuMemHostRegister(void* host, size_t bytes, unsigned flags) {
     return cuMemHostRegister_v2(host, bytes, flags);
 }
-
-CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
-    return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
+CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream) {
+    return cuMemPrefetchAsync_v2(address, bytes, location_of(device), 0, stream);
+}
+CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device) {
+    return cuMemAdvise_v2(address, bytes, advice, location_of(device));
+}
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
+    return cuStreamWaitValue32_v2(stream, address, value, flags);
+}
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
+    return cuStreamWaitValue64_v2(stream, address, value, flags);
+}
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
+    return cuStreamWriteValue32_v2(stream, address, value, flags);
+}
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
+    return cuStreamWriteValue64_v2(stream, address, value, flags);
+}
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned flags) {
+    return cuStreamBatchMemOp_v2(stream, count, operations, flags);
 }
 
 }  // extern "C"
 #pragma GCC visibility pop
-
-// A symbol of this library, whatever else the process has loaded.
-static void* own_symbol(const std::string& name) {
-    static void* library = [] {
-        Dl_info info;
-        return dladdr(reinterpret_cast<void*>(&cuInit), &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
-                                                               : nullptr;
-    }();
-    return library ? dlsym(library, name.c_str()) : nullptr;
-}
-
-// `symbol` comes without a version suffix; `version` (12080 for CUDA 12.8) says which signature the caller knows.
-CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t,
-                             CUdriverProcAddressQueryResult* status) {
-    if (!symbol || !function) return CUDA_ERROR_INVALID_VALUE;
-    struct Changed {  // the signature changed with this version of CUDA
-        const char *name, *suffix;
-        int since;
-    };
-    static constexpr Changed changed[] = {
-        {"cuCtxCreate", "_v4", 12050},      {"cuCtxCreate", "_v3", 11040},        {"cuCtxCreate", "_v2", 3020},
-        {"cuGetProcAddress", "_v2", 12000}, {"cuGetProcAddress", "", 11030},      {"cuCtxGetDevice", "_v2", 13000},
-        {"cuCtxSynchronize", "_v2", 13000}, {"cuMemPrefetchAsync", "_v2", 12020}, {"cuMemAdvise", "_v2", 12020},
-    };
-    *function = nullptr;
-    bool listed = false;
-    for (const Changed& change : changed)
-        if (!std::strcmp(symbol, change.name)) {
-            listed = true;
-            if (!*function && version >= change.since) *function = own_symbol(std::string(symbol) + change.suffix);
-        }
-    if (!listed)
-        for (const char* suffix : {"_v3", "_v2", ""})
-            if (!*function) *function = own_symbol(std::string(symbol) + suffix);
-    if (status) *status = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}

@@ -1,5 +1,6 @@
 #include "driver/scheduler.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "driver/driver.h"
@@ -19,11 +20,14 @@ Scheduler& Scheduler::get() {
 }
 
 TaskRef Scheduler::submit(const std::shared_ptr<Context>& context, Stream& stream, Engine engine,
-                          std::function<void()> work, const std::vector<TaskRef>& after) {
+                          std::function<void()> work, const std::vector<TaskRef>& after, std::function<bool()> until) {
     auto task = std::make_shared<Task>();
     task->engine = engine;
     task->context = context;
+    task->device = context->gpu->ordinal;
+    task->priority = stream.priority;
     task->work = std::move(work);
+    task->until = std::move(until);
 
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return queued_ < queue_limit || engine == Engine::caller; });
@@ -44,10 +48,14 @@ TaskRef Scheduler::submit(const std::shared_ptr<Context>& context, Stream& strea
     }
     for (auto& before : after) follow(before);
     stream.last = task;
-    if (engine < Engine::caller && !started_[int(engine)]) {
-        started_[int(engine)] = true;
-        std::thread(&Scheduler::engine_loop, this, engine).detach();
-    }
+    if (engine < Engine::caller)
+        if (Queue& queue = queue_of(task->device, engine); !queue.started) {
+            queue.started = true;
+            if (engine == Engine::wait)
+                std::thread(&Scheduler::watch_loop, this, task->device).detach();
+            else
+                std::thread(&Scheduler::engine_loop, this, task->device, engine).detach();
+        }
     if (task->waits == 0) make_ready({task});
     return task;
 }
@@ -67,8 +75,9 @@ void Scheduler::make_ready(std::vector<TaskRef> tasks) {
                 if (--follower->waits == 0) tasks.push_back(follower);
             task->followers.clear();
         } else if (task->engine != Engine::caller) {
-            ready_[int(task->engine)].emplace(task->serial, task);
-            work_[int(task->engine)].notify_one();
+            Queue& queue = queue_of(task->device, task->engine);
+            queue.ready.emplace(Key(task->priority, task->serial), task);
+            queue.work.notify_one();
         }
     }
     changed_.notify_all();
@@ -86,20 +95,48 @@ void Scheduler::finish(const TaskRef& task) {
     make_ready(std::move(freed));
 }
 
-void Scheduler::engine_loop(Engine engine) {
+// With the lock held, but not while it works.
+void Scheduler::perform(const TaskRef& task, std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    if (task->work && !task->context->failed()) task->work();
+    task->work = nullptr;  // what it kept alive goes before anybody is told
+    task->until = nullptr;
+    std::shared_ptr<Context> context = std::move(task->context);
+    lock.lock();
+    finish(task);
+}
+
+void Scheduler::engine_loop(int device, Engine engine) {
+    OnDevice scope(driver::device(device));
     on_host_engine = engine == Engine::host;
-    auto& queue = ready_[int(engine)];
+    Queue& queue = queue_of(device, engine);
     std::unique_lock lock(mutex_);
     for (;;) {
-        work_[int(engine)].wait(lock, [&] { return !queue.empty(); });
-        TaskRef task = queue.begin()->second;
-        queue.erase(queue.begin());
-        lock.unlock();
-        if (!task->context->failed()) task->work();
-        task->work = nullptr;  // what it kept alive goes before anybody is told
-        std::shared_ptr<Context> context = std::move(task->context);
-        lock.lock();
-        finish(task);
+        queue.work.wait(lock, [&] { return !queue.ready.empty(); });
+        TaskRef task = queue.ready.begin()->second;
+        queue.ready.erase(queue.ready.begin());
+        perform(task, lock);
+    }
+}
+
+// Streams that wait for a value in memory hold up nobody but themselves.
+void Scheduler::watch_loop(int device) {
+    OnDevice scope(driver::device(device));
+    Queue& queue = queue_of(device, Engine::wait);
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        queue.work.wait(lock, [&] { return !queue.ready.empty(); });
+        auto met = std::find_if(queue.ready.begin(), queue.ready.end(), [](auto& entry) {
+            const Context& context = *entry.second->context;
+            return context.failed() || !context.alive || entry.second->until();
+        });
+        if (met == queue.ready.end()) {
+            queue.work.wait_for(lock, std::chrono::microseconds(200));
+            continue;
+        }
+        TaskRef task = met->second;
+        queue.ready.erase(met);
+        perform(task, lock);
     }
 }
 
@@ -142,6 +179,26 @@ std::vector<TaskRef> Scheduler::pending(Context& context) {
 void Scheduler::drain(Context& context) {
     std::unique_lock lock(mutex_);
     for (auto& task : pending(context)) changed_.wait(lock, [&] { return task->done; });
+}
+
+bool Scheduler::attribute(const Stream& stream, int which, CUlaunchAttributeValue& value) {
+    std::lock_guard lock(mutex_);
+    auto it = stream.attributes.find(which);
+    if (it == stream.attributes.end()) return false;
+    value = it->second;
+    return true;
+}
+
+void Scheduler::set_attribute(Stream& stream, int which, const CUlaunchAttributeValue& value) {
+    std::lock_guard lock(mutex_);
+    stream.attributes[which] = value;
+    if (which == CU_LAUNCH_ATTRIBUTE_PRIORITY) stream.priority = std::clamp(value.priority, -5, 0);
+}
+
+void Scheduler::copy_attributes(const Stream& from, Stream& to) {
+    std::lock_guard lock(mutex_);
+    for (auto& [which, value] : from.attributes) to.attributes[which] = value;
+    to.priority = from.priority;
 }
 
 void Scheduler::adopt(Context& context, const std::shared_ptr<Stream>& stream) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "driver/errors.h"
+#include "driver/scheduler.h"
 #include "generated/profiles.h"
 
 namespace softcuda::driver {
@@ -70,23 +71,43 @@ uint64_t available_memory() {
     return bytes;
 }
 
-const DeviceProfile& profile() {
-    const char* wanted = setting("SOFTCUDA_DEVICE");
-    if (!wanted) return profiles[0];
+const DeviceProfile& profile(const char* variable, std::string_view wanted) {
     std::string names;
     for (size_t i = 0; i < profile_count; ++i) {
-        if (!std::strcmp(profiles[i].id, wanted)) return profiles[i];
+        if (profiles[i].id == wanted) return profiles[i];
         names += (i ? ", " : "") + std::string(profiles[i].id);
     }
-    bad("SOFTCUDA_DEVICE", wanted, "one of " + names);
+    bad(variable, std::string(wanted).c_str(), "one of " + names);
 }
 
-}  // namespace
+// "2": as many of SOFTCUDA_DEVICE; "h200,t4": these.
+std::vector<const DeviceProfile*> wanted_devices() {
+    const char* name = setting("SOFTCUDA_DEVICE");
+    const DeviceProfile* usual = name ? &profile("SOFTCUDA_DEVICE", name) : &profiles[0];
+    const char* text = setting("SOFTCUDA_DEVICES");
+    if (!text) return {usual};
+    std::vector<const DeviceProfile*> wanted;
+    if (auto count = number<int>(text)) {
+        if (*count >= 1 && *count <= device_limit) wanted.assign(size_t(*count), usual);
+    } else {
+        for (std::string_view rest = text;;) {
+            size_t comma = rest.find(',');
+            wanted.push_back(&profile("SOFTCUDA_DEVICES", rest.substr(0, comma)));
+            if (comma == rest.npos) break;
+            rest.remove_prefix(comma + 1);
+        }
+        if (wanted.size() > device_limit) wanted.clear();
+    }
+    if (wanted.empty())
+        bad("SOFTCUDA_DEVICES", text,
+            "a number of devices from 1 to " + std::to_string(device_limit) + " or a list of profiles");
+    return wanted;
+}
 
-Settings read_settings() {
+Settings settings_of(const DeviceProfile& profile, size_t devices) {
     Settings settings;
-    settings.profile = &profile();
-    settings.memory = std::min(settings.profile->memory, available_memory() / 2) & ~uint64_t(0xfffff);
+    settings.profile = &profile;
+    settings.memory = std::min(profile.memory, available_memory() / 2 / devices) & ~uint64_t(0xfffff);
     if (const char* text = setting("SOFTCUDA_MEMORY")) {
         auto bytes = size(text);
         if (!bytes) bad("SOFTCUDA_MEMORY", text, "a size such as 2G or 512M");
@@ -120,6 +141,15 @@ Settings read_settings() {
             bad("SOFTCUDA_TIMEOUT", text, "a number of seconds a launch may take (0: no limit)");
         machine.time_limit_s = *seconds;
     }
+    return settings;
+}
+
+}  // namespace
+
+std::vector<Settings> read_settings() {
+    std::vector<const DeviceProfile*> wanted = wanted_devices();
+    std::vector<Settings> settings;
+    for (const DeviceProfile* profile : wanted) settings.push_back(settings_of(*profile, wanted.size()));
     return settings;
 }
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "driver/driver.h"
+#include "driver/entry_points.h"
+#include "driver/pool.h"
 
 namespace softcuda::driver {
 
@@ -27,11 +29,19 @@ void wait_stream(const std::shared_ptr<Context>& context, Stream& stream) {
     Scheduler& scheduler = Scheduler::get();
     // A marker in the legacy stream comes after every blocking stream's work.
     scheduler.wait(stream.legacy ? scheduler.submit(context, stream, Engine::none, {}) : scheduler.last(stream));
-    device().machine.flush_printf();
+    context->gpu->machine.flush_printf();
+    trim_pools(false);
     if (context->failed()) fail(context->error());
 }
 
 }  // namespace
+
+void record_event(const std::shared_ptr<Context>& context, CUevent handle, const TaskRef& task) {
+    auto event = find<Event>(handle);
+    require(event->context == context->serial, CUDA_ERROR_INVALID_HANDLE);
+    std::lock_guard lock(event->mutex);
+    event->record = task;
+}
 
 std::shared_ptr<Stream> add_stream(const std::shared_ptr<Context>& context, unsigned flags, int priority) {
     auto stream = std::make_shared<Stream>();
@@ -43,7 +53,8 @@ std::shared_ptr<Stream> add_stream(const std::shared_ptr<Context>& context, unsi
     return stream;
 }
 
-std::shared_ptr<Stream> stream_of(const std::shared_ptr<Context>& context, CUstream handle) {
+std::shared_ptr<Stream> stream_of(std::shared_ptr<Context>& context, CUstream handle) {
+    if (!handle && PerThreadDefault::active()) handle = CU_STREAM_PER_THREAD;
     if (!handle || handle == CU_STREAM_LEGACY) return context->legacy;
     if (handle == CU_STREAM_PER_THREAD) {
         auto& stream = per_thread[context->serial];
@@ -51,7 +62,12 @@ std::shared_ptr<Stream> stream_of(const std::shared_ptr<Context>& context, CUstr
         return stream;
     }
     auto stream = handles().find<Stream>(handle);
-    require(stream && stream->context == context->serial, CUDA_ERROR_INVALID_HANDLE);
+    require(stream != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    if (stream->context != context->serial) {
+        context = context_of(stream->context);
+        require(context != nullptr, CUDA_ERROR_INVALID_HANDLE);
+        if (context->failed()) fail(context->error());
+    }
     return stream;
 }
 
@@ -78,7 +94,10 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-    return in_context([&](auto& context) { wait_stream(context, *stream_of(context, handle)); });
+    return in_context([&](auto& context) {
+        auto stream = stream_of(context, handle);
+        wait_stream(context, *stream);
+    });
 }
 
 CUresult cuStreamQuery(CUstream handle) {
@@ -105,6 +124,47 @@ CUresult cuStreamGetPriority(CUstream handle, int* priority) {
     });
 }
 
+// Attributes that a kernel launched into the stream has unless it says otherwise.
+static void check_stream_attribute(CUstreamAttrID which) {
+    require(which == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW || which == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ||
+            which == CU_LAUNCH_ATTRIBUTE_PRIORITY || which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ||
+            which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN ||
+            which == CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING);
+}
+
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID which, const CUstreamAttrValue* value) {
+    return in_context([&](auto& context) {
+        require(value);
+        check_stream_attribute(which);
+        Scheduler::get().set_attribute(*stream_of(context, handle), which, *value);
+    });
+}
+
+CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID which, CUstreamAttrValue* value) {
+    return in_context([&](auto& context) {
+        require(value);
+        check_stream_attribute(which);
+        auto stream = stream_of(context, handle);
+        *value = {};
+        if (which == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->syncPolicy = CU_SYNC_POLICY_AUTO;
+        if (which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value->memSyncDomainMap = {0, 1};
+        if (!Scheduler::get().attribute(*stream, which, *value) && which == CU_LAUNCH_ATTRIBUTE_PRIORITY)
+            value->priority = stream->priority;
+    });
+}
+
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+    return in_context([&](auto& context) {
+        auto other = context;
+        Scheduler::get().copy_attributes(*stream_of(context, from), *stream_of(other, to));
+    });
+}
+
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* out, CUgreenCtx* green) {
+    if (green) *green = nullptr;  // there are none
+    return cuStreamGetCtx(handle, out);
+}
+
 CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
     return in_context([&](auto& context) {
         require(id);
@@ -125,7 +185,7 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice* ordinal) {
     return in_context([&](auto& context) {
         require(ordinal);
         stream_of(context, handle);
-        *ordinal = 0;
+        *ordinal = context->gpu->ordinal;
     });
 }
 
@@ -140,8 +200,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t, unsigned flags) {
     return in_context([&](auto& context) {
         require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE);
-        auto view = device().memory.view();
-        const auto* allocation = softcuda::Memory::find(*view, address);
+        Located allocation = locate(address);
         require(allocation && allocation->kind == softcuda::MemoryKind::managed);
         auto stream = stream_of(context, handle);
         require(flags != CU_MEM_ATTACH_SINGLE || !stream->legacy);
@@ -198,11 +257,9 @@ CUresult cuEventDestroy_v2(CUevent handle) {
 CUresult cuEventRecord(CUevent handle, CUstream stream_handle) {
     return in_context([&](auto& context) {
         auto event = find<Event>(handle);
-        require(event->context == context->serial, CUDA_ERROR_INVALID_HANDLE);
         auto stream = stream_of(context, stream_handle);
-        TaskRef record = Scheduler::get().submit(context, *stream, Engine::none, {});
-        std::lock_guard lock(event->mutex);
-        event->record = record;
+        require(event->context == context->serial, CUDA_ERROR_INVALID_HANDLE);
+        record_event(context, handle, Scheduler::get().submit(context, *stream, Engine::none, {}));
     });
 }
 

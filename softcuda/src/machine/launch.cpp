@@ -344,6 +344,18 @@ void Machine::set_config(const MachineConfig& config) {
     state_->config = config;
 }
 
+namespace {
+
+std::shared_ptr<const Memory::View> merged(std::shared_ptr<const Memory::View> own, const Memory::View& elsewhere) {
+    if (elsewhere.empty()) return own;
+    auto all = std::make_shared<Memory::View>(*own);
+    all->insert(all->end(), elsewhere.begin(), elsewhere.end());
+    std::sort(all->begin(), all->end(), [](const Allocation& a, const Allocation& b) { return a.base < b.base; });
+    return all;
+}
+
+}  // namespace
+
 LaunchResult Machine::launch(const Program& program, const Function& kernel, const LaunchConfig& config) {
     std::lock_guard lock(state_->mutex);
     Family family{state_->config, {}, false};
@@ -446,7 +458,7 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
     launch.config = &config;
     launch.machine = &machine;
     launch.memory = &memory;
-    launch.view = memory.view();
+    launch.view = merged(memory.view(), config.elsewhere);
     launch.observer = observer;
     launch.printer = &printer;
     launch.heap = &heap;

@@ -29,6 +29,7 @@ struct LaunchConfig {
     uint32_t dynamic_shared = 0;    // bytes
     bool cooperative = false;       // every block stays resident; %envreg1/2 point to the grid-sync workspace
     std::vector<std::byte> params;  // Function::param_bytes long, laid out as the kernel's .param space
+    Memory::View elsewhere;         // what the kernel may use of other devices' memory
 };
 
 struct LaunchResult {

@@ -27,6 +27,16 @@ std::string named(const Allocation& allocation) {
     return text + ")";
 }
 
+void make_look_wrong(uint64_t base, uint64_t bytes) {
+    auto fill = [](uint64_t address, uint64_t count) { std::memset(reinterpret_cast<void*>(address), poison, count); };
+    if (bytes <= 64 * mebibyte) {
+        fill(base, bytes);
+    } else {
+        fill(base, mebibyte);
+        fill(base + bytes - mebibyte, mebibyte);
+    }
+}
+
 // The first allocation that begins after `address`.
 Memory::View::const_iterator after(const Memory::View& view, uint64_t address) {
     return std::upper_bound(view.begin(), view.end(), address,
@@ -36,16 +46,11 @@ Memory::View::const_iterator after(const Memory::View& view, uint64_t address) {
 }  // namespace
 
 struct Memory::State {
-    struct Mapping {
-        void* begin;
-        size_t bytes;
-    };
     uint64_t capacity = 0;
     mutable std::mutex mutex;
     uint64_t used = 0;
     uint64_t next_serial = 1;
     std::shared_ptr<const View> view = std::make_shared<View>();
-    std::vector<std::pair<uint64_t, Mapping>> mappings;  // base -> what to unmap
 
     void insert(const Allocation& allocation) {
         auto next = std::make_shared<View>(*view);
@@ -56,9 +61,7 @@ struct Memory::State {
 
 Memory::Memory(uint64_t capacity_bytes) : state_(std::make_unique<State>()) { state_->capacity = capacity_bytes; }
 
-Memory::~Memory() {
-    for (auto& [base, mapping] : state_->mappings) munmap(mapping.begin, mapping.bytes);
-}
+Memory::~Memory() = default;
 
 uint64_t Memory::allocate(uint64_t bytes, MemoryKind kind, const std::string& label, uint64_t align, uint64_t context) {
     align = std::max<uint64_t>(align, 256);
@@ -71,14 +74,9 @@ uint64_t Memory::allocate(uint64_t bytes, MemoryKind kind, const std::string& la
     void* begin = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (begin == MAP_FAILED) throw std::bad_alloc();
     uint64_t base = (reinterpret_cast<uint64_t>(begin) + guard_bytes + align - 1) / align * align;
-    auto fill = [](uint64_t address, uint64_t count) { std::memset(reinterpret_cast<void*>(address), poison, count); };
-    if (bytes <= 64 * mebibyte) {
-        fill(base, bytes);
-    } else {
-        fill(base, mebibyte);
-        fill(base + bytes - mebibyte, mebibyte);
-    }
     Allocation allocation;
+    allocation.pages = {begin, [mapped](void* pages) { munmap(pages, mapped); }};
+    make_look_wrong(base, bytes);
     allocation.base = base;
     allocation.bytes = bytes;
     allocation.kind = kind;
@@ -87,7 +85,6 @@ uint64_t Memory::allocate(uint64_t bytes, MemoryKind kind, const std::string& la
     allocation.serial = state_->next_serial++;
     allocation.label = label;
     state_->insert(allocation);
-    state_->mappings.push_back({base, {begin, mapped}});
     if (counted) state_->used += bytes;
     return base;
 }
@@ -103,21 +100,39 @@ void Memory::adopt(void* host, uint64_t bytes, MemoryKind kind, const std::strin
     state_->insert(allocation);
 }
 
-bool Memory::release(uint64_t base) {
+bool Memory::release(uint64_t base) { return take(base).has_value(); }
+
+std::optional<Allocation> Memory::take(uint64_t base) {
     std::lock_guard lock(state_->mutex);
     auto next = std::make_shared<View>(*state_->view);
     auto found = std::find_if(next->begin(), next->end(), [&](const Allocation& a) { return a.base == base; });
-    if (found == next->end()) return false;
+    if (found == next->end()) return std::nullopt;
     if (counts_against_capacity(found->kind)) state_->used -= found->bytes;
+    Allocation taken = *found;
     next->erase(found);
     state_->view = next;
-    auto mapping =
-        std::find_if(state_->mappings.begin(), state_->mappings.end(), [&](auto& m) { return m.first == base; });
-    if (mapping != state_->mappings.end()) {
-        munmap(mapping->second.begin, mapping->second.bytes);
-        state_->mappings.erase(mapping);
-    }
-    return true;
+    return taken;
+}
+
+uint64_t Memory::put(Allocation allocation, const std::string& label) {
+    std::lock_guard lock(state_->mutex);
+    bool counted = counts_against_capacity(allocation.kind);
+    if (counted && (allocation.bytes > state_->capacity || state_->used > state_->capacity - allocation.bytes))
+        throw std::bad_alloc();
+    make_look_wrong(allocation.base, allocation.bytes);
+    allocation.serial = state_->next_serial++;
+    allocation.label = label;
+    state_->insert(allocation);
+    if (counted) state_->used += allocation.bytes;
+    return allocation.base;
+}
+
+void Memory::open_to(uint64_t base, uint32_t readers) {
+    std::lock_guard lock(state_->mutex);
+    auto next = std::make_shared<View>(*state_->view);
+    for (Allocation& allocation : *next)
+        if (allocation.base == base) allocation.readers = readers;
+    state_->view = next;
 }
 
 uint64_t Memory::capacity() const { return state_->capacity; }

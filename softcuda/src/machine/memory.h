@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,11 @@ struct Allocation {
     MemoryKind kind = MemoryKind::device;
     bool read_only = false;  // kernels may not write (constant banks, kernel parameters)
     uint64_t context = 0;    // owner's opaque tag
+    uint32_t readers = 0;    // other devices that may use it, a bit each
     uint64_t serial = 0;     // 1, 2, 3 … for messages
     std::string label;       // "cuMemAlloc", "__constant__ table", …
+    // The memory itself, where it is ours: a launch that knows the allocation keeps it, whoever frees it meanwhile.
+    std::shared_ptr<void> pages = nullptr;
     uint64_t end() const { return base + bytes; }
 };
 
@@ -45,6 +49,10 @@ class Memory {
                       uint64_t context = 0);
     void adopt(void* host, uint64_t bytes, MemoryKind kind, const std::string& label);  // cuMemHostRegister
     bool release(uint64_t base);  // false: not the base of an allocation
+    // As release, but its pages stay for `put`, which gives them out anew.
+    std::optional<Allocation> take(uint64_t base);
+    uint64_t put(Allocation allocation, const std::string& label);
+    void open_to(uint64_t base, uint32_t readers);  // other devices that may use it, a bit each
     uint64_t capacity() const;
     uint64_t used() const;
 

@@ -6,6 +6,7 @@ import ctypes
 import subprocess
 import sysconfig
 
+import numpy as np
 import pycuda
 import pycuda.driver as cuda
 import pytest
@@ -20,6 +21,17 @@ def test_every_symbol_pycuda_imports_is_there(raw):
         assert hasattr(raw, name), name
 
 
+def test_every_error_of_cuda_h_has_a_name_and_a_text(raw):
+    text = ctypes.c_char_p()
+    for number, name in (
+        (7, b"PROFILER_ALREADY_STARTED"),
+        (705, b"PEER_ACCESS_NOT_ENABLED"),
+        (910, b"GRAPH_EXEC_UPDATE_FAILURE"),
+    ):
+        assert raw.cuGetErrorName(number, ctypes.byref(text)) == 0 and text.value == b"CUDA_ERROR_" + name
+        assert raw.cuGetErrorString(number, ctypes.byref(text)) == 0 and text.value
+
+
 def test_error_names(raw):
     text = ctypes.c_char_p()
     assert raw.cuGetErrorName(700, ctypes.byref(text)) == 0
@@ -27,14 +39,55 @@ def test_error_names(raw):
     assert raw.cuGetErrorString(12345, ctypes.byref(text)) == 1 and text.value is None
 
 
+FOUND, NOT_FOUND, TOO_OLD = 0, 1, 2
+
+
 @pytest.mark.parametrize(
-    ("symbol", "version", "found"),
-    [(b"cuMemAlloc", 13000, 0), (b"cuCtxCreate", 12000, 0), (b"cuInit", 2000, 0), (b"cuNoSuchThing", 13000, 500)],
+    ("symbol", "version", "flags", "status", "meant"),
+    [
+        ("cuInit", 2000, 0, FOUND, "cuInit"),
+        ("cuMemAlloc", 13000, 0, FOUND, "cuMemAlloc_v2"),
+        ("cuMemAlloc", 3010, 0, TOO_OLD, None),  # the 32-bit interface
+        ("cuCtxCreate", 4000, 0, FOUND, "cuCtxCreate_v2"),
+        ("cuCtxCreate", 12000, 0, FOUND, "cuCtxCreate_v3"),
+        ("cuCtxCreate", 13000, 0, FOUND, "cuCtxCreate_v4"),
+        ("cuCtxGetDevice", 12000, 0, FOUND, "cuCtxGetDevice"),
+        ("cuCtxGetDevice", 13000, 0, FOUND, "cuCtxGetDevice_v2"),
+        ("cuLaunchKernel", 13000, 1, FOUND, "cuLaunchKernel"),
+        ("cuLaunchKernel", 13000, 2, FOUND, "cuLaunchKernel_ptsz"),
+        ("cuLaunchKernel", 5000, 2, FOUND, "cuLaunchKernel"),  # before default streams of each thread
+        ("cuMemcpyHtoD", 13000, 2, FOUND, "cuMemcpyHtoD_v2_ptds"),
+        ("cuGraphInstantiate", 12000, 0, FOUND, "cuGraphInstantiateWithFlags"),
+        ("cuLibraryLoadData", 11000, 0, TOO_OLD, None),
+        ("cuNoSuchThing", 13000, 0, NOT_FOUND, None),
+    ],
 )
-def test_get_proc_address(raw, symbol, version, found):
-    function, status = ctypes.c_void_p(), ctypes.c_int(-1)
-    answer = raw.cuGetProcAddress_v2(symbol, ctypes.byref(function), version, ctypes.c_uint64(0), ctypes.byref(status))
-    assert answer == found and bool(function) == (found == 0)
+def test_get_proc_address(raw, symbol, version, flags, status, meant):
+    function, said = ctypes.c_void_p(), ctypes.c_int(-1)
+    flags = ctypes.c_uint64(flags)
+    assert raw.cuGetProcAddress_v2(symbol.encode(), ctypes.byref(function), version, flags, ctypes.byref(said)) == 0
+    assert said.value == status
+    assert function.value == (meant and ctypes.cast(getattr(raw, meant), ctypes.c_void_p).value)
+
+
+def test_get_proc_address_of_a_later_version(raw):
+    function = ctypes.c_void_p(1)
+    answer = raw.cuGetProcAddress_v2(b"cuInit", ctypes.byref(function), 99000, ctypes.c_uint64(0), None)
+    assert answer == 1 and function.value is None
+
+
+def test_the_default_stream_of_a_thread_is_not_the_legacy_one(context, raw, slow):
+    """What programs compiled with --default-stream per-thread call."""
+    result = cuda.pagelocked_zeros(2, np.int32, mem_flags=cuda.host_alloc_flags.DEVICEMAP)
+    legacy, own = ctypes.c_ulonglong(), ctypes.c_ulonglong()
+    assert raw.cuStreamGetId(None, ctypes.byref(legacy)) == 0
+    assert raw.cuStreamGetId_ptsz(None, ctypes.byref(own)) == 0
+    assert legacy.value != own.value
+    slow(np.uintp(result.ctypes.data), block=(1, 1, 1))  # in the legacy stream, which the own one waits for
+    memory = cuda.mem_alloc(4)
+    assert raw.cuMemsetD32_v2_ptds(ctypes.c_uint64(int(memory)), 1, ctypes.c_size_t(1)) == 0
+    assert raw.cuStreamSynchronize_ptsz(None) == 0
+    assert result[0] == 42
 
 
 def test_contexts_form_a_stack(context, raw):
