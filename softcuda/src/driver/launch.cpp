@@ -146,6 +146,7 @@ CUresult code_of(FaultKind kind) {
         case FaultKind::timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
         case FaultKind::stack_overflow: return CUDA_ERROR_HARDWARE_STACK_ERROR;
         case FaultKind::invalid_address_space: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
+        case FaultKind::invalid_pc: return CUDA_ERROR_INVALID_PC;
         default: return CUDA_ERROR_LAUNCH_FAILED;
     }
 }
@@ -318,7 +319,7 @@ CUresult set_param(CUfunction handle, int offset, const void* data, unsigned byt
         require(data && offset >= 0 && size_t(offset) + bytes <= old_param_limit);
         auto kernel = find<Kernel>(handle);
         if (kernel->old_params.size() < offset + bytes) kernel->old_params.resize(offset + bytes);
-        std::memcpy(kernel->old_params.data() + offset, data, bytes);
+        std::copy_n(static_cast<const std::byte*>(data), bytes, kernel->old_params.begin() + offset);
     });
 }
 

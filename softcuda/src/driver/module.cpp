@@ -1,6 +1,7 @@
 // Modules: PTX in, kernels and variables out.
 #include "driver/module.h"
 
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -15,8 +16,8 @@ namespace softcuda::driver {
 
 namespace {
 
-bool begins_with(const void* image, std::initializer_list<unsigned char> magic) {
-    return std::memcmp(image, std::data(magic), magic.size()) == 0;
+bool begins_with(const void* image, const char (&magic)[5]) {  // the image may be a text that ends sooner
+    return std::strncmp(static_cast<const char*>(image), magic, 4) == 0;
 }
 
 // "kernel=scale registers=16 shared=0 spill_stores=0 …", written by the compiler stand-in from what ptxas said.
@@ -29,8 +30,14 @@ void apply_note(const std::string& note, Program& program) {
     auto index = program.function_index.find(values["kernel"]);
     if (index == program.function_index.end()) return;
     Function& function = *program.functions[index->second];
+    constexpr int most = 1 << 20;  // what says more, or no number, is not of the stand-in's making
     auto set = [&](const char* key, int& field) {
-        if (auto it = values.find(key); it != values.end()) field = std::atoi(it->second.c_str());
+        auto it = values.find(key);
+        int number = 0;
+        if (it == values.end()) return;
+        const std::string& text = it->second;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error == std::errc() && end == text.data() + text.size() && number >= 0 && number <= most) field = number;
     };
     set("registers", function.registers);
     set("shared", function.ptxas_shared);
@@ -125,8 +132,8 @@ CUmodule load_module(const std::shared_ptr<Context>& context, const void* image,
         fail(code);
     };
     const char* text = static_cast<const char*>(image);
-    if (begins_with(text, {0x7f, 'E', 'L', 'F'}) || begins_with(text, {0x50, 0xed, 0x55, 0xba}) ||
-        begins_with(text, {0xb1, 0x43, 0x62, 0x46}))
+    if (begins_with(text, "\x7f\x45\x4c\x46") || begins_with(text, "\x50\xed\x55\xba") ||
+        begins_with(text, "\xb1\x43\x62\x46"))
         reject(CUDA_ERROR_NO_BINARY_FOR_GPU,
                "this module is machine code for a GPU (cubin or fatbin); softcuda runs PTX: compile with nvcc -ptx");
     if (!*text) reject(CUDA_ERROR_INVALID_IMAGE, "the module is empty");

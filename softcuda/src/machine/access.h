@@ -58,17 +58,17 @@ inline const char* verb(Access access) {
 // Global memory, lane by lane: finds the allocations, or faults.  Remembers the last one for the fast path.
 [[gnu::noinline]] inline void check_global(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes, Access access,
                                            const uint64_t* at) {
-    const Memory::View& view = *warp.block->launch->view;
+    const Memory::View& view = *warp.worker->view;
     const bool writes = access != Access::load;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = std::countr_zero(rest);
         const Allocation* allocation = Memory::find(view, at[lane]);
         if (!allocation || bytes > allocation->end() - at[lane])
             fault_at(warp, op, lane, FaultKind::illegal_address, access, at[lane], bytes,
-                     Memory::describe(view, at[lane], bytes));
+                     warp.block->launch->memory->describe(view, at[lane], bytes));
         if (writes && allocation->read_only)
             fault_at(warp, op, lane, FaultKind::illegal_address, access, at[lane], bytes,
-                     Memory::describe(view, at[lane], bytes) + ", which kernels may only read");
+                     warp.block->launch->memory->describe(view, at[lane], bytes) + ", which kernels may only read");
         if (at[lane] % bytes != 0) fault_misaligned(warp, op, lane, access, at[lane], bytes);
         Span& span = writes ? warp.worker->store_span(op) : warp.worker->load_span(op);
         span = {allocation->base, allocation->end()};

@@ -175,7 +175,8 @@ class Worker {
 
     Launch& launch;
     const int index;
-    bool alone = true;  // no other worker runs this launch: atomics need not be the host's
+    bool alone = true;                         // no other worker runs this launch: atomics need not be the host's
+    std::shared_ptr<const Memory::View> view;  // as of this turn: what is freed meanwhile is missed in the next one
     static constexpr size_t span_count = 64;
     std::array<Span, span_count> load_spans, store_spans;  // by instruction: the allocation it touched last
     Span& load_span(const Op& op) { return load_spans[(reinterpret_cast<uintptr_t>(&op) / sizeof(Op)) % span_count]; }
@@ -183,9 +184,12 @@ class Worker {
 
     Frame* take_frame(const Function& function);
     void give_frame(Frame* frame);
+    static constexpr uint64_t frame_limit = uint64_t(2) << 30;
+    uint64_t frame_bytes = 0;  // of the host's memory, for all frames
 
   private:
     bool admit();
+    void look_at_memory();
     bool run_turn(Cluster& cluster);  // false: it is finished
     Block* make_block();
     void start_block(Block& block, uint64_t number);
@@ -195,6 +199,8 @@ class Worker {
     std::vector<std::unique_ptr<Cluster>> resident_;
     std::vector<Frame*> free_frames_;  // by function index
     std::vector<Frame*> all_frames_;
+    std::shared_ptr<const Memory::View> seen_;                      // of this device's own memory, what `view` was made of
+    std::vector<std::shared_ptr<const Memory::View>> past_views_;  // asynchronous copies may still point into them
     std::mt19937_64 random_;
 };
 
@@ -217,7 +223,6 @@ class Launch {
     const LaunchConfig* config = nullptr;
     const MachineConfig* machine = nullptr;
     Memory* memory = nullptr;
-    std::shared_ptr<const Memory::View> view;
     Observer* observer = nullptr;
     Printer* printer = nullptr;
     DeviceHeap* heap = nullptr;

@@ -1,5 +1,6 @@
 #include "machine/builtins.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -23,11 +24,13 @@ std::byte* host_memory(Warp& warp, int lane, uint64_t address, uint64_t bytes) {
         return block.local + uint64_t(block.local_stride) * (warp.index * warp_size + static_cast<uint32_t>(lane)) +
                offset;
     }
-    const Allocation* allocation = Memory::find(*block.launch->view, address);
+    const Allocation* allocation = Memory::find(*warp.worker->view, address);
     return allocation && bytes <= allocation->end() - address ? reinterpret_cast<std::byte*>(address) : nullptr;
 }
 
 namespace {
+
+constexpr size_t longest_text = 1u << 20;  // as much as the printer holds
 
 std::string text_at(Warp& warp, const Op& op, int lane, uint64_t address) {
     if (address == 0) return "(null)";
@@ -38,7 +41,7 @@ std::string text_at(Warp& warp, const Op& op, int lane, uint64_t address) {
             warp.fault_address = address;
             warp.fault(FaultKind::illegal_address, op, lane, "printf reads a string that does not end");
         }
-        if (*at == std::byte{0}) return text;
+        if (*at == std::byte{0} || text.size() == longest_text) return text;
         text += static_cast<char>(*at);
     }
 }
@@ -59,11 +62,16 @@ class Formatter {
             size_t begin = i++;
             std::string spec = "%";
             auto number_or_star = [&] {
+                int64_t number = 0;
+                bool given = false;
                 if (i < form.size() && form[i] == '*') {
-                    spec += std::to_string(next<int32_t>());
+                    number = next<int32_t>();
+                    given = true;
                     ++i;
                 }
-                while (i < form.size() && form[i] >= '0' && form[i] <= '9') spec += form[i++];
+                for (; i < form.size() && form[i] >= '0' && form[i] <= '9'; ++i, given = true)
+                    number = std::min(number * 10 + (form[i] - '0'), widest);
+                if (given) spec += std::to_string(std::clamp(number, -widest, widest));
             };
             while (i < form.size() && std::strchr("-+ #0", form[i])) spec += form[i++];
             number_or_star();
@@ -110,6 +118,8 @@ class Formatter {
     }
 
   private:
+    static constexpr int64_t widest = 4096;  // characters of one value: no format may ask for the host's memory
+
     template <class T>
     T next() {
         offset_ = (offset_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
@@ -179,7 +189,8 @@ void exec_assertfail(Warp& warp, const Op& op, uint32_t lanes) {
         std::snprintf(where, sizeof where, "block: [%u,%u,%u], thread: [%u,%u,%u]", block[0], block[1], block[2],
                       thread % shape.x, thread / shape.x % shape.y, thread / (shape.x * shape.y));
         launch.printer->print(file + ":" + std::to_string(line) + ": " + function + ": " + where + " Assertion `" +
-                              condition + "` failed.\n");
+                                  condition + "` failed.\n",
+                              true);
         if (first.empty()) first = "assertion `" + condition + "` of " + file + ":" + std::to_string(line);
     }
     warp.fault(FaultKind::assertion, op, std::countr_zero(lanes), first);

@@ -237,16 +237,11 @@ class FunctionBuilder {
     Row allocate(int element_bytes) {
         uint32_t align = element_bytes ? 64 : 4;
         uint32_t bytes = element_bytes ? static_cast<uint32_t>(element_bytes) * warp_size : 4;
-        size_ = (size_ + align - 1) / align * align;
-        Row row{size_, static_cast<uint8_t>(element_bytes)};
-        size_ += bytes;
-        return row;
+        return {grow(align, bytes), static_cast<uint8_t>(element_bytes)};
     }
     Slot allocate_slot(uint64_t bytes) {
-        size_ = (size_ + 63) / 64 * 64;
-        Slot slot{size_, static_cast<uint32_t>(bytes)};
-        size_ += static_cast<uint32_t>(bytes) * warp_size;
-        return slot;
+        uint32_t offset = grow(64, bytes > frame_limit ? frame_limit : bytes * warp_size);
+        return {offset, static_cast<uint32_t>(bytes)};
     }
     Row register_row(int32_t index) {
         auto& row = rows_.at(static_cast<size_t>(index));
@@ -289,10 +284,19 @@ class FunctionBuilder {
     std::unordered_map<std::string, uint32_t> local_offsets;  // .local variables
     std::vector<std::pair<size_t, std::string>> jumps;        // op -> label, patched at the end
     std::vector<Row> scratch_pool[17];                        // by element size; reused by every instruction
+    static constexpr uint32_t frame_limit = 256u << 20;       // bytes; compilers stay far below
 
   private:
     void declare();
     void write_image();
+    uint32_t grow(uint32_t align, uint64_t bytes) {
+        const uint32_t offset = (size_ + align - 1) / align * align;
+        if (bytes > frame_limit - offset)
+            throw LoadError("function " + source.name + " needs more than " + std::to_string(frame_limit >> 20) +
+                            " MiB a warp for its registers and arguments");
+        size_ = offset + static_cast<uint32_t>(bytes);
+        return offset;
+    }
     std::vector<Row> rows_;
     std::map<std::pair<uint64_t, int>, Row> constants_;
     std::map<std::pair<Special, int>, Row> specials_;
@@ -626,7 +630,7 @@ Slot InstructionDecoder::argument(const Operand& operand, uint32_t bytes) {
         if (slot == b.slots.end()) fail("passes " + operand.name + ", which is no .param variable");
         return slot->second;
     }
-    if (operand.kind == OperandKind::sink) return {scratch(bytes > 8 ? 16 : bytes > 4 ? 8 : 4).offset, bytes};
+    if (operand.kind == OperandKind::sink) return b.allocate_slot(bytes);
     if (operand.kind == OperandKind::reg) {
         Row row = b.register_row(operand.reg);
         if (row.element_bytes == 0) fail("passes a predicate");
@@ -699,6 +703,10 @@ void InstructionDecoder::decode_call() {
 
 // --- FunctionBuilder
 
+namespace {
+constexpr uint32_t param_limit = 32764, local_limit = 512u << 10;  // bytes: the hardware's
+}  // namespace
+
 void FunctionBuilder::declare() {
     if (source.is_entry) {
         // Kernel parameters are laid out like the members of a struct.
@@ -706,6 +714,9 @@ void FunctionBuilder::declare() {
         for (const ptx::Variable& param : source.params) {
             uint32_t align = std::max(1u, param.align);
             offset = (offset + align - 1) / align * align;
+            if (offset > param_limit || param.bytes > param_limit - offset)
+                throw LoadError("kernel " + source.name + " has more than " + std::to_string(param_limit) +
+                                " bytes of parameters (PTX line " + std::to_string(param.ptx_line) + ")");
             function.params.push_back({offset, static_cast<uint32_t>(param.bytes), align});
             offset += static_cast<uint32_t>(param.bytes);
         }
@@ -735,6 +746,9 @@ void FunctionBuilder::declare() {
         if (variable.space == "local") {
             uint32_t align = std::max(1u, variable.align);
             uint32_t offset = (function.local_bytes + align - 1) / align * align;
+            if (offset > local_limit || variable.bytes > local_limit - offset)
+                throw LoadError("function " + source.name + " has more than " + std::to_string(local_limit >> 10) +
+                                " KiB of local variables (PTX line " + std::to_string(variable.ptx_line) + ")");
             local_offsets[variable.name] = offset;
             function.local_bytes = offset + static_cast<uint32_t>(variable.bytes);
         }

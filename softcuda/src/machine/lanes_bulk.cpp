@@ -118,11 +118,11 @@ std::byte* resolve_run(Warp& warp, const Op& shape, int lane, uint32_t bytes, Ac
     warp.observer = observer;
     const uint64_t at = first.at[lane];
     if (static_cast<Region>(shape.small[2]) == Region::global) {
-        const Memory::View& view = *warp.block->launch->view;
+        const Memory::View& view = *warp.worker->view;
         const Allocation* allocation = Memory::find(view, at);
         if (allocation && bytes > allocation->end() - at)
             fault_at(warp, shape, lane, FaultKind::illegal_address, access, at, bytes,
-                     Memory::describe(view, at, bytes));
+                     warp.block->launch->memory->describe(view, at, bytes));
     }
     return reinterpret_cast<std::byte*>(at);
 }

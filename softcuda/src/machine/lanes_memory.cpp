@@ -389,7 +389,7 @@ void exec_is_space(Warp& warp, const Op& op, uint32_t lanes) {
     const uint64_t* a = warp.row<uint64_t>(op.a);
     const uint64_t params = reinterpret_cast<uint64_t>(warp.block->launch->params);
     const uint64_t param_bytes = warp.block->launch->param_bytes;
-    const Memory::View& view = *warp.block->launch->view;
+    const Memory::View& view = *warp.worker->view;
     each_predicate(&warp.predicate(op.dst), lanes, [&](int i) {
         uint64_t address = a[i];
         bool shared = address >= shared_window && address < shared_window_end;

@@ -98,6 +98,7 @@ Frame* Worker::take_frame(const Function& function) {
     all_frames_.push_back(frame);
     frame->function = &function;
     size_t bytes = (std::max<size_t>(function.frame_bytes, 64) + 63) / 64 * 64;
+    frame_bytes += bytes;
     frame->rows = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
     if (!frame->rows) throw std::bad_alloc();
     return frame;
@@ -190,6 +191,29 @@ bool Worker::admit() {
     return true;
 }
 
+namespace {
+
+// With what the device may use of its peers' memory.
+std::shared_ptr<const Memory::View> merged(std::shared_ptr<const Memory::View> own, const Memory::View& elsewhere) {
+    if (elsewhere.empty()) return own;
+    auto all = std::make_shared<Memory::View>(*own);
+    all->insert(all->end(), elsewhere.begin(), elsewhere.end());
+    std::sort(all->begin(), all->end(), [](const Allocation& a, const Allocation& b) { return a.base < b.base; });
+    return all;
+}
+
+}  // namespace
+
+void Worker::look_at_memory() {
+    auto now = launch.memory->view();
+    if (now == seen_) return;
+    if (view) past_views_.push_back(std::move(view));
+    seen_ = std::move(now);
+    view = merged(seen_, launch.config->elsewhere);
+    load_spans.fill({});
+    store_spans.fill({});
+}
+
 // Until its blocks are finished (false) or others should have a turn (true).
 bool Worker::run_turn(Cluster& cluster) {
     int64_t spent = 0;
@@ -259,6 +283,7 @@ void Worker::run() {
                 while (resident_.size() < wanted && admit()) {
                 }
             }
+            look_at_memory();
             Cluster& cluster = *resident_[next];
             if (launch.cancelled.load(std::memory_order_relaxed) &&
                 cluster.blocks[0]->number >= launch.fault_block.load())
@@ -344,18 +369,6 @@ void Machine::set_config(const MachineConfig& config) {
     state_->config = config;
 }
 
-namespace {
-
-std::shared_ptr<const Memory::View> merged(std::shared_ptr<const Memory::View> own, const Memory::View& elsewhere) {
-    if (elsewhere.empty()) return own;
-    auto all = std::make_shared<Memory::View>(*own);
-    all->insert(all->end(), elsewhere.begin(), elsewhere.end());
-    std::sort(all->begin(), all->end(), [](const Allocation& a, const Allocation& b) { return a.base < b.base; });
-    return all;
-}
-
-}  // namespace
-
 LaunchResult Machine::launch(const Program& program, const Function& kernel, const LaunchConfig& config) {
     std::lock_guard lock(state_->mutex);
     Family family{state_->config, {}, false};
@@ -404,7 +417,7 @@ std::byte* Machine::State::place_params(const Function& kernel, const LaunchConf
     }
     auto* at = reinterpret_cast<std::byte*>(own.address);
     std::memset(at, 0, bytes);
-    std::memcpy(at, config.params.data(), std::min<size_t>(config.params.size(), kernel.param_bytes));
+    std::copy_n(config.params.begin(), std::min<size_t>(config.params.size(), kernel.param_bytes), at);
     return at;
 }
 
@@ -423,7 +436,7 @@ LaunchResult Machine::State::move_bytes(const DeviceWork& work, const Function& 
         result.kind = FaultKind::illegal_address;
         result.address = address;
         result.message = std::string("illegal address: ") + (copies ? "memcpy" : "memset") + " asked for by kernel " +
-                         asked_by.name + ": " + head + Memory::describe(*view, address, work.width);
+                         asked_by.name + ": " + head + memory.describe(*view, address, work.width);
         return false;
     };
     for (uint64_t row = 0; row < work.height; ++row) {
@@ -458,7 +471,6 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
     launch.config = &config;
     launch.machine = &machine;
     launch.memory = &memory;
-    launch.view = merged(memory.view(), config.elsewhere);
     launch.observer = observer;
     launch.printer = &printer;
     launch.heap = &heap;

@@ -46,6 +46,10 @@ void collect_names(const Operand& operand, std::set<std::string>& names) {
     for (const Operand& element : operand.elements) collect_names(element, names);
 }
 
+constexpr uint32_t shared_limit = 48u << 10;  // bytes of static shared memory: ptxas refuses more for every device
+constexpr uint64_t stack_limit = 512u << 10;  // bytes a thread, as on hardware
+constexpr size_t call_limit = 4096;           // functions that call one another in a row
+
 uint32_t rounded(uint64_t value, uint32_t align) { return static_cast<uint32_t>((value + align - 1) / align * align); }
 
 }  // namespace
@@ -134,6 +138,10 @@ Layout::Place Layout::find(const std::string& function, const std::string& name)
 void Layout::place_variables(Memory& memory) {
     auto place = [&](const ptx::Variable& variable, const std::string& name) {
         if (variable.space == "shared") {
+            if (variable.bytes > shared_limit)
+                throw LoadError("shared variable " + variable.name + " has " + std::to_string(variable.bytes) +
+                                " bytes, at most " + std::to_string(shared_limit) + " fit (PTX line " +
+                                std::to_string(variable.ptx_line) + ")");
             if (variable.bytes == 0)
                 dynamic_shared_.insert(name);
             else
@@ -166,6 +174,11 @@ void Layout::place_variables(Memory& memory) {
     place_shared();
 }
 
+LoadError Layout::too_much_shared(const std::string& kernel) {
+    return LoadError("kernel " + kernel + " uses more than " + std::to_string(shared_limit) +
+                     " bytes of static shared memory; dynamic shared memory may be larger");
+}
+
 // Variables share an address only if no kernel reaches both: what one kernel needs is then what the hardware gives it.
 void Layout::place_shared() {
     for (auto& [key, variable] : shared_) {
@@ -186,7 +199,8 @@ void Layout::place_shared() {
         }
     const uint32_t begin = shared_begin(program_);
     for (auto& item : shared_) {
-        auto& [key, variable] = item;
+        const std::string& key = item.first;
+        SharedVariable& variable = item.second;
         auto together = [&](const std::string& other) {
             const auto &a = entries[key], &b = entries[other];
             return std::any_of(a.begin(), a.end(), [&](const std::string& kernel) { return b.contains(kernel); });
@@ -200,6 +214,7 @@ void Layout::place_shared() {
                     continue;
                 if (!together(other->first)) continue;
                 offset = rounded(other->second.offset + other->second.bytes, variable.align);
+                if (offset > shared_limit + begin) throw too_much_shared(*entries[key].begin());
                 moved = true;
             }
         }
@@ -233,26 +248,38 @@ void Layout::write_initial_values(Memory&) const {
         for (const ptx::Variable& variable : function->variables) write(variable, name, name + "/" + variable.name);
 }
 
-// Bytes of stack below and including `name`.
-uint64_t Layout::depth(const std::string& name, std::set<std::string>& path, bool& recursive) const {
+// What `name` and the functions below it need.  `path` leads to it; `known` are those done.
+Layout::Depth Layout::depth(const std::string& name, std::set<std::string>& path,
+                            std::map<std::string, Depth>& known) const {
     auto index = program_.function_index.find(name);
-    if (index == program_.function_index.end()) return 0;
-    if (!path.insert(name).second || indirect_.contains(name)) {
-        recursive = true;
-        path.erase(name);
-        return program_.functions[index->second]->local_bytes;
-    }
-    uint64_t deepest = 0;
+    if (index == program_.function_index.end()) return {};
+    if (auto found = known.find(name); found != known.end()) return found->second;
+    Depth result;
+    if (path.size() == call_limit)
+        throw LoadError("more than " + std::to_string(call_limit) + " functions call one another in a row (" + name +
+                        ")");
+    if (!path.insert(name).second) return {program_.functions[index->second]->local_bytes, true};
+    result.recursive = indirect_.contains(name);
     if (auto calls = calls_.find(name); calls != calls_.end())
-        for (const std::string& callee : calls->second)
-            deepest = std::max(deepest, 16 + depth(callee, path, recursive));
+        for (const std::string& callee : calls->second) {
+            Depth below = depth(callee, path, known);
+            result.bytes = std::max(result.bytes, 16 + below.bytes);
+            result.recursive = result.recursive || below.recursive;
+        }
     path.erase(name);
-    return rounded(program_.functions[index->second]->local_bytes, 16) + deepest;
+    result.bytes += rounded(program_.functions[index->second]->local_bytes, 16);
+    return known[name] = result;
 }
 
 void Layout::finish_entry(Function& entry) const {
     std::set<std::string> path;
-    entry.stack_need = static_cast<uint32_t>(depth(entry.name, path, entry.recursive));
+    std::map<std::string, Depth> known;
+    const Depth need = depth(entry.name, path, known);
+    entry.recursive = need.recursive;
+    if (need.bytes > stack_limit)
+        throw LoadError("kernel " + entry.name + " needs " + std::to_string(need.bytes) + " bytes of stack, at most " +
+                        std::to_string(stack_limit) + " fit");
+    entry.stack_need = static_cast<uint32_t>(need.bytes);
     const auto& reached = reachable_.at(entry.name);
     for (const std::string& name : reached) {
         entry.ordered = entry.ordered || ordered_.contains(name);
@@ -267,6 +294,7 @@ void Layout::finish_entry(Function& entry) const {
         for (const std::string& user : variable.users)
             if (reached.contains(user)) end = std::max(end, variable.offset + variable.bytes);
     entry.static_shared = end - begin;
+    if (entry.static_shared > shared_limit) throw too_much_shared(entry.name);
 }
 
 std::unique_ptr<Program> load(const ptx::Module& module, Memory& memory) {

@@ -41,7 +41,12 @@ class Layout {
     };
     void read_calls();
     void place_shared();
-    uint64_t depth(const std::string& name, std::set<std::string>& path, bool& recursive) const;
+    static LoadError too_much_shared(const std::string& kernel);
+    struct Depth {
+        uint64_t bytes = 0;      // of stack
+        bool recursive = false;  // calls itself, somebody who does, or through a pointer: more than `bytes`
+    };
+    Depth depth(const std::string& name, std::set<std::string>& path, std::map<std::string, Depth>& known) const;
 
     const ptx::Module& module_;
     Program& program_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <new>
 
 namespace softcuda {
@@ -12,6 +13,7 @@ namespace {
 constexpr uint64_t guard_bytes = 256;
 constexpr uint64_t mebibyte = 1u << 20;
 constexpr int poison = 0xCD;
+constexpr size_t freed_remembered = 256;
 
 bool counts_against_capacity(MemoryKind kind) {
     return kind != MemoryKind::pinned && kind != MemoryKind::registered && kind != MemoryKind::parameter;
@@ -51,6 +53,7 @@ struct Memory::State {
     uint64_t used = 0;
     uint64_t next_serial = 1;
     std::shared_ptr<const View> view = std::make_shared<View>();
+    std::deque<Allocation> freed;  // the latest, without their pages: for messages
 
     void insert(const Allocation& allocation) {
         auto next = std::make_shared<View>(*view);
@@ -84,6 +87,7 @@ uint64_t Memory::allocate(uint64_t bytes, MemoryKind kind, const std::string& la
     allocation.context = context;
     allocation.serial = state_->next_serial++;
     allocation.label = label;
+    allocation.pages = {begin, [mapped](const void* pages) { munmap(const_cast<void*>(pages), mapped); }};
     state_->insert(allocation);
     if (counted) state_->used += bytes;
     return base;
@@ -109,6 +113,9 @@ std::optional<Allocation> Memory::take(uint64_t base) {
     if (found == next->end()) return std::nullopt;
     if (counts_against_capacity(found->kind)) state_->used -= found->bytes;
     Allocation taken = *found;
+    state_->freed.push_back(taken);
+    state_->freed.back().pages.reset();
+    if (state_->freed.size() > freed_remembered) state_->freed.pop_front();
     next->erase(found);
     state_->view = next;
     return taken;
@@ -154,7 +161,7 @@ const Allocation* Memory::find(const View& view, uint64_t address) {
     return address < candidate.end() ? &candidate : nullptr;
 }
 
-std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes) {
+std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes) const {
     if (address < 4096) return "a null pointer";
     constexpr uint64_t near = 1u << 20;  // farther away, the neighbour says nothing
     auto next = after(view, address);
@@ -164,6 +171,12 @@ std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes)
         if (address + bytes <= below->end())
             return (below->read_only ? "inside the read-only " : "inside ") + named(*below);
         return plural(address + bytes - below->end(), "byte") + " beyond the end of " + named(*below);
+    }
+    {
+        std::lock_guard lock(state_->mutex);
+        for (auto freed = state_->freed.rbegin(); freed != state_->freed.rend(); ++freed)
+            if (address >= freed->base && address < freed->end())
+                return "inside " + named(*freed) + ", which has been freed";
     }
     uint64_t past = below ? address - below->end() : ~0ull;
     uint64_t before = above ? above->base - address : ~0ull;

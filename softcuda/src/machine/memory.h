@@ -60,8 +60,9 @@ class Memory {
     using View = std::vector<Allocation>;
     std::shared_ptr<const View> view() const;
     static const Allocation* find(const View& view, uint64_t address);  // the allocation holding `address`, or null
-    // "12 bytes past the end of allocation 3 (400 bytes, cuMemAlloc)", "in no allocation", "null" …
-    static std::string describe(const View& view, uint64_t address, uint64_t bytes);
+    // "12 bytes past the end of allocation 3 (400 bytes, cuMemAlloc)", "inside …, which has been freed", "in no allocation",
+    // "a null pointer" …
+    std::string describe(const View& view, uint64_t address, uint64_t bytes) const;
     bool contains(uint64_t address, uint64_t bytes) const;  // for the driver's own copies
 
   private:

@@ -6,30 +6,34 @@
 
 namespace softcuda {
 
-void Printer::print(std::string text) {
+void Printer::print(std::string text, bool failed_assertion) {
     std::lock_guard lock(mutex_);
     bytes_ += text.size();
-    pending_.push_back(std::move(text));
+    pending_.push_back({std::move(text), failed_assertion});
     while (bytes_ > capacity && pending_.size() > 1) {
-        bytes_ -= pending_.front().size();
+        bytes_ -= pending_.front().text.size();
         pending_.pop_front();
     }
 }
 
 void Printer::flush() {
     std::lock_guard lock(mutex_);
-    if (pending_.empty()) return;
-    std::string all;
-    all.reserve(bytes_);
-    for (const std::string& text : pending_) all += text;
-    pending_.clear();
-    bytes_ = 0;
-    if (sink_) return sink_(all);
-    for (size_t done = 0; done < all.size();) {
-        ssize_t written = write(1, all.data() + done, all.size() - done);
-        if (written <= 0) return;
-        done += static_cast<size_t>(written);
+    while (!pending_.empty()) {
+        const bool failed_assertion = pending_.front().failed_assertion;
+        std::string all;  // that goes to one place
+        for (; !pending_.empty() && pending_.front().failed_assertion == failed_assertion; pending_.pop_front())
+            all += pending_.front().text;
+        if (sink_) {
+            sink_(all);
+            continue;
+        }
+        for (size_t done = 0; done < all.size();) {
+            ssize_t written = write(failed_assertion ? 2 : 1, all.data() + done, all.size() - done);
+            if (written <= 0) break;
+            done += static_cast<size_t>(written);
+        }
     }
+    bytes_ = 0;
 }
 
 void Printer::set_sink(std::function<void(std::string_view)> sink) {

@@ -16,14 +16,18 @@ namespace softcuda {
 // What kernels printed, until the host synchronises.  Like the device's FIFO it holds a megabyte: more pushes out the oldest.
 class Printer {
   public:
-    void print(std::string text);
+    void print(std::string text, bool failed_assertion = false);  // those go to stderr, as CUDA's do
     void flush();
     void set_sink(std::function<void(std::string_view)> sink);
 
   private:
     static constexpr size_t capacity = 1u << 20;
     std::mutex mutex_;
-    std::deque<std::string> pending_;
+    struct Text {
+        std::string text;
+        bool failed_assertion;
+    };
+    std::deque<Text> pending_;
     size_t bytes_ = 0;
     std::function<void(std::string_view)> sink_;
 };

@@ -353,6 +353,10 @@ void WarpState::call(Group& group, const Op& op, const Function& callee, uint32_
               "call of " + callee.name + " at depth " + std::to_string(parent->depth + 1) + " needs more than the " +
                   std::to_string(limit) +
                   " bytes of stack a thread has (cuCtxSetLimit(CU_LIMIT_STACK_SIZE) sets them)");
+    if (worker->frame_bytes > Worker::frame_limit)
+        fault(FaultKind::stack_overflow, op, std::countr_zero(lanes),
+              "call of " + callee.name + " at depth " + std::to_string(parent->depth + 1) +
+                  ": the registers of all calls under way need more than 2 GiB");
     Frame* made = make_frame(callee, parent, static_cast<uint32_t>(local));
     made->site = &site;
     made->return_pc = caller.pc;
@@ -379,7 +383,7 @@ void WarpState::call_indirect(Group& group, const Op& op, uint32_t lanes) {
             std::snprintf(text, sizeof text, "call of 0x%llx, which is no function",
                           static_cast<unsigned long long>(address));
             fault_address = address;
-            fault(FaultKind::illegal_instruction, op, static_cast<int>(lane), text);
+            fault(FaultKind::invalid_pc, op, static_cast<int>(lane), text);
         }
         const Function& callee = *program.functions[number];
         auto same_shape = [](const std::vector<Slot>& a, const std::vector<Slot>& b) {

@@ -24,6 +24,7 @@ enum class FaultKind : uint8_t {
     timeout,
     stack_overflow,
     invalid_address_space,
+    invalid_pc,
     cancelled,
     internal,
 };

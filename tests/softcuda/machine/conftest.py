@@ -20,6 +20,7 @@ class Done:
 
     buffers: list[list[float]] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
+    assertions: list[str] = field(default_factory=list)
     fault: str = ""
 
 
@@ -61,7 +62,7 @@ def run(ptx_run: Path, kernels: Path) -> Run:
         environment = {f"SOFTCUDA_{name.upper()}": str(value) for name, value in settings.items()}
         asked = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
         assert asked.returncode in (0, 1), asked.stderr
-        done = Done()
+        done = Done(assertions=asked.stderr.splitlines())
         for line in asked.stdout.splitlines():
             if line.startswith("buffer "):
                 done.buffers.append([float(word) for word in line.split(":")[1].split()])

@@ -224,7 +224,7 @@ def test_printf(run):
 def test_assert(run):
     done = run("asserts", "i32:9", block=2)
     where = "block: [0,0,0], thread: [1,0,0]"
-    assert done.printed[1].endswith(f": void asserts(int): {where} Assertion `n < 5` failed.")
+    assert done.assertions[1].endswith(f": void asserts(int): {where} Assertion `n < 5` failed.")
     assert done.fault.startswith("assertion failed: kernel asserts, block (0,0,0), thread (0,0,0)")
     assert run("asserts", "i32:4", block=2).fault == ""
 
