@@ -1,11 +1,13 @@
 """C++ programs of the tests, linked with the object files that softcuda's own build made: what is tested is what ships.
 
 `make setup` leaves that build in softcuda/build; ninja brings it up to date when sources have changed since.
+SOFTCUDA_BUILD names another one, made with sanitizers (tools/sanitize.py).
 """
 
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -19,12 +21,26 @@ NINJA = Path(sysconfig.get_path("scripts"), "ninja")
 FLAGS = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-math-errno", f"-I{SOURCE}"]
 
 
-def objects(*patterns: str) -> list[Path]:
-    """Object files of the sources that match, of every SIMD level: "ptx/*.cpp", "machine/lanes_float.cpp"."""
+def build_folder() -> Path:
+    if named := os.environ.get("SOFTCUDA_BUILD"):
+        return Path(named)
     builds = list(SOFTCUDA.glob("build/*/build.ninja"))
     if not builds:
         pytest.fail("softcuda is not built here: make setup", pytrace=False)
-    build = max(builds, key=lambda path: path.stat().st_mtime).parent
+    return max(builds, key=lambda path: path.stat().st_mtime).parent
+
+
+def sanitizers() -> list[str]:
+    """The flag that the objects of SOFTCUDA_BUILD were compiled with; none for the ordinary build."""
+    cache = build_folder() / "CMakeCache.txt"
+    lines = [line for line in cache.read_text().splitlines() if line.startswith("SOFTCUDA_SANITIZE:")]
+    checks = lines[0].partition("=")[2] if lines else ""
+    return [f"-fsanitize={checks}", "-fno-sanitize=enum", "-fno-sanitize-recover=all"] if checks else []
+
+
+def objects(*patterns: str) -> list[Path]:
+    """Object files of the sources that match, of every SIMD level: "ptx/*.cpp", "machine/lanes_float.cpp"."""
+    build = build_folder()
     with (build / ".tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one ninja at a time, whatever pytest-xdist does
         done = subprocess.run([NINJA, "-C", build, "-j2"], capture_output=True, text=True)
@@ -40,6 +56,7 @@ def objects(*patterns: str) -> list[Path]:
 
 def program(target: Path, sources: list[Path], *flags: str, using: list[Path] | None = None) -> Path:
     """Compile `sources`, two at a time, and link them with the objects `using`."""
+    flags = (*flags, *(sanitizers() if using else []))
 
     def compiled(source: Path) -> Path:
         made = target.with_name(f"{source.stem}.o")
