@@ -40,6 +40,12 @@ def test_run_is_python_with_softcuda_forced(softcuda):
     assert done.returncode == 5
 
 
+def test_run_with_a_seed(softcuda):
+    (softcuda.folder / "program.py").write_text("import os, sys\nprint(sys.argv, os.environ['SOFTCUDA_SEED'])\n")
+    assert softcuda("run", "--seed", "7", "program.py", "--seed").stdout == "['program.py', '--seed'] 7\n"
+    assert "softcuda: --seed -1 is not a whole number" in softcuda("run", "--seed", "-1", "program.py").stderr
+
+
 def test_run_module(softcuda):
     (softcuda.folder / "tool.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n")
     assert softcuda("run", "-m", "tool", "--version").stdout == "__main__ ['--version']\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from softcuda import __version__, _select, _toolkit
 
-USAGE = """softcuda run [-m] PROGRAM [ARGUMENTS...]
+USAGE = """softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]
        softcuda info
        softcuda --version"""
 
@@ -60,6 +60,11 @@ def not_python(program: Path) -> str:
 
 def run(arguments: list[str]) -> int:
     """Run a program or module on softcuda whatever the machine has, as `python` would run it."""
+    if arguments[:1] == ["--seed"]:  # the order of warps and blocks, shuffled
+        if not (seed := "".join(arguments[1:2])).isdecimal():
+            sys.exit(f"softcuda: --seed {seed} is not a whole number (0: no shuffling)")
+        os.environ["SOFTCUDA_SEED"] = seed
+        arguments = arguments[2:]
     module = arguments[:1] == ["-m"]
     arguments = arguments[module:]
     if not arguments:

@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 import pycuda.driver as cuda
 import pytest
+from pycuda.compiler import SourceModule
 
 INVALID = "invalid argument"
 
@@ -78,6 +79,20 @@ def test_attributes_come_from_ptxas(context, compile):
     assert 4 <= kernel.num_regs <= 64
     assert kernel.local_size_bytes == 0
     assert kernel.binary_version == 90
+
+
+def test_maxrregcount_is_what_ptxas_makes_of_it(context):
+    """Sixty values under way at once: without a bound they stay in registers, with one they are spilled."""
+    names = [f"v{i}" for i in range(60)]
+    body = "".join(f"float {v} = a[{i} * n + threadIdx.x];" for i, v in enumerate(names))
+    body += "__syncthreads();" + "".join(f"a[{i} * n + threadIdx.x] = {v} * v{59 - i};" for i, v in enumerate(names))
+    source = f"__global__ void kernel(float *a, int n) {{ {body} }}"
+    free = SourceModule(source).get_function("kernel")
+    bound = SourceModule(source, options=["--maxrregcount", "32"]).get_function("kernel")
+    assert free.num_regs > 60
+    assert free.local_size_bytes == 0
+    assert bound.num_regs <= 32
+    assert bound.local_size_bytes > 0
 
 
 def test_kernel_params_and_extra_agree(context, raw, mark):
