@@ -63,6 +63,9 @@ fuzz: setup
 sanitize: setup
 	@.venv/bin/python tools/sanitize.py $(ARGS)
 
+bench: setup
+	@.venv/bin/python bench/run.py $(ARGS)
+
 wheel: setup
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(RUN) auditwheel repair --wheel-dir dist .cache/softcuda/*.whl
 
