@@ -97,6 +97,8 @@ class WarpState : public Warp {
     bool resolve_meets();
     void run_gathered(const std::vector<size_t>& members, uint32_t lanes);
     Frame* make_frame(const Function& function, Frame* parent, uint32_t local_base);
+    void refresh(Frame& frame);
+    Frame* kernel_frame = nullptr;  // kept from block to block: most of what it holds does not change
     void release(Frame* frame);
     void call(Group& group, const Op& op, const Function& callee, uint32_t lanes);
     void call_indirect(Group& group, const Op& op, uint32_t lanes);

@@ -12,6 +12,7 @@
 #include "machine/block.h"
 #include "machine/builtins.h"
 #include "machine/layout.h"
+#include "machine/sharing.h"
 #include "machine/specials.h"
 
 namespace softcuda {
@@ -229,7 +230,12 @@ class FunctionBuilder {
   public:
     FunctionBuilder(const Layout& layout, const ptx::Module& module, const ptx::Function& source, Program& program,
                     Function& function)
-        : layout(layout), module(module), source(source), program(program), function(function) {
+        : layout(layout),
+          module(module),
+          source(source),
+          program(program),
+          function(function),
+          sharing_(share_registers(source)) {
         rows_.resize(source.registers.size());
     }
     void build();
@@ -241,11 +247,18 @@ class FunctionBuilder {
     }
     Slot allocate_slot(uint64_t bytes) {
         uint32_t offset = grow(64, bytes > frame_limit ? frame_limit : bytes * warp_size);
-        return {offset, static_cast<uint32_t>(bytes)};
+        Slot slot{offset, static_cast<uint32_t>(bytes)};
+        function.fresh.push_back({slot.offset, slot.bytes * warp_size});
+        return slot;
     }
     Row register_row(int32_t index) {
-        auto& row = rows_.at(static_cast<size_t>(index));
-        if (row.offset == 0) row = allocate(row_bytes(source.registers[static_cast<size_t>(index)].type));
+        const auto leader = static_cast<size_t>(sharing_.leader.at(static_cast<size_t>(index)));
+        Row& row = rows_[leader];
+        if (row.offset == 0) {
+            row = allocate(row_bytes(source.registers[leader].type));
+            const uint32_t bytes = row.element_bytes ? row.element_bytes * uint32_t(warp_size) : 4;
+            if (sharing_.fresh[leader]) function.fresh.push_back({row.offset, bytes});
+        }
         return row;
     }
     Row constant(uint64_t bits, int element_bytes) {
@@ -297,6 +310,7 @@ class FunctionBuilder {
         size_ = offset + static_cast<uint32_t>(bytes);
         return offset;
     }
+    RegisterSharing sharing_;
     std::vector<Row> rows_;
     std::map<std::pair<uint64_t, int>, Row> constants_;
     std::map<std::pair<Special, int>, Row> specials_;

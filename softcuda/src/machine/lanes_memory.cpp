@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "machine/access.h"
+#include "machine/windows.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
 namespace {
@@ -147,6 +148,22 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     }
 }
 
+// 32 bits from addresses that lie close together, and otherwise the long way.  Small on purpose: most loads are this one.
+template <Region region, class Address>
+void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
+    Legal legal;
+    if constexpr (region == Region::shared) {
+        legal = {reinterpret_cast<uint64_t>(warp.block->shared), 0, warp.block->shared_bytes};
+    } else {
+        const Span& span = warp.worker->load_span(op);
+        legal = {0, span.lo, span.hi};
+    }
+    const auto* base = warp.row<Address>(op.a);
+    if (warp.observer || !load_windows(warp.row<uint32_t>(op.dst), lanes, base, static_cast<Address>(op.imm), legal))
+        [[unlikely]]
+        exec_load<region, uint32_t, uint32_t, false>(warp, op, lanes);
+}
+
 template <class T, class R>
 inline void store_row(const R* row, uint32_t lanes, const uint64_t* at, uint64_t offset) {
     each_active(lanes, [&](int i) { *reinterpret_cast<T*>(at[i] + offset) = static_cast<T>(row[i]); });
@@ -240,6 +257,15 @@ Exec pick(Region region, Type type, int row_bytes, bool load, bool vector) {
     return nullptr;
 }
 
+Exec pick_close(Region region, int address_bytes) {
+    if (region == Region::shared)
+        return address_bytes == 8 ? exec_load_close<Region::shared, uint64_t>
+                                  : exec_load_close<Region::shared, uint32_t>;
+    if (address_bytes != 8) return nullptr;
+    if (region == Region::global) return exec_load_close<Region::global, uint64_t>;
+    return region == Region::generic ? exec_load_close<Region::generic, uint64_t> : nullptr;
+}
+
 void decode_access(Decoder& decoder, bool load) {
     const size_t address_at = load ? 1 : 0, value_at = load ? 0 : 1;
     bool spins = false;
@@ -300,6 +326,8 @@ void decode_access(Decoder& decoder, bool load) {
     op.small[0] = static_cast<uint8_t>(elements);
     op.small[3] = spins && region != Region::local ? mark_spins : 0;
     op.dst = rows[0];
+    if (load && vector_kind < 0 && ptx::bytes_of(type) == 4 && row_bytes == 4 && !op.small[3])
+        if (Exec close = pick_close(static_cast<Region>(op.small[2]), op.small[1])) op.exec = close;
     if (vector_kind >= 0) op.extra = decoder.keep(std::make_shared<Rows>(rows));
 }
 

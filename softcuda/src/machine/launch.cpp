@@ -101,6 +101,7 @@ Frame* Worker::take_frame(const Function& function) {
     frame_bytes += bytes;
     frame->rows = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
     if (!frame->rows) throw std::bad_alloc();
+    std::memcpy(frame->rows, function.image.data(), function.image.size());
     return frame;
 }
 

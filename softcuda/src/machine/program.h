@@ -105,7 +105,8 @@ struct Function {
     uint32_t param_bytes = 0;                       // entry: size of the kernel's parameter buffer
     std::vector<Slot> param_slots, return_slots;    // not an entry: where they lie in its frame
     uint32_t frame_bytes = 0;                       // all rows
-    std::vector<std::byte> image;                   // a fresh frame: constants in their rows, zeros elsewhere
+    std::vector<std::byte> image;                   // a new frame: constants in their rows, zeros elsewhere
+    std::vector<Slot> fresh;                        // what of a frame that was used before must be zeros again
     std::vector<std::pair<Special, Row>> specials;  // rows filled when an activation starts
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
     uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`

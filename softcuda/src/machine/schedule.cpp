@@ -49,10 +49,15 @@ Frame* WarpState::make_frame(const Function& function, Frame* parent, uint32_t l
     made->references = 1;
     made->depth = parent ? parent->depth + 1 : 0;
     made->local_base = local_base;
-    std::memcpy(made->rows, function.image.data(), function.image.size());
+    refresh(*made);
     for (const auto& [special, row] : function.specials)
         fill_special(special, row, made->rows, *this, made->local_base);
     return made;
+}
+
+// Zeros, where the function may read before it writes.
+void WarpState::refresh(Frame& used) {
+    for (const Slot& slot : used.function->fresh) std::memset(used.rows + slot.offset, 0, slot.bytes);
 }
 
 void WarpState::release(Frame* released) {
@@ -73,7 +78,15 @@ void WarpState::start(const Function& kernel) {
     favoured_left = 0;
     groups.clear();
     groups.reserve(warp_size + 2);  // so that references to groups survive a split
-    current = make_frame(kernel, nullptr, 0);
+    if (!kernel_frame) {
+        kernel_frame = make_frame(kernel, nullptr, 0);
+    } else {
+        refresh(*kernel_frame);
+        for (const auto& [special, row] : kernel.specials)
+            if (changes_by_block(special)) fill_special(special, row, kernel_frame->rows, *this, 0);
+    }
+    kernel_frame->references = 2;  // its groups', and the warp's own
+    current = kernel_frame;
     groups.push_back({.lanes = present, .pc = 0, .frame = current});
 }
 

@@ -76,6 +76,9 @@ enum class Special : uint8_t {
     globaltimer_hi,
 };
 
+// Whether it differs between the blocks of a launch.
+bool changes_by_block(Special special);
+
 inline constexpr bool is_dynamic(Special special) { return special >= Special::clock; }
 
 // "%tid.x" -> tid_x; false: no such register.

@@ -1,0 +1,18 @@
+// Which registers of a function may share a row: nvcc names a new one for each value, and a frame with a row for each is
+// larger than the CPU's first-level cache.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/ast.h"
+
+namespace softcuda {
+
+struct RegisterSharing {
+    std::vector<int32_t> leader;  // of each register: the one whose row it uses, often itself
+    std::vector<bool> fresh;  // of each register: it may be read before it is written, so that its row begins as zeros
+};
+RegisterSharing share_registers(const ptx::Function& function);
+
+}  // namespace softcuda
