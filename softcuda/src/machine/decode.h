@@ -77,6 +77,11 @@ class Decoder {
     // --- results
     // Appends an Op with this exec; predicate, line and the rest are filled in.  Set rows on what is returned before the next emit.
     virtual Op& emit(Exec exec) = 0;
+    // Within a run of code that lanes only enter at its top: the op remembered for this base row, if nothing since may
+    // have written to the row, or null; and a row that is this run's until its end.
+    virtual Op* earlier(Row base) = 0;
+    virtual void remember(Row base, const Op& op) = 0;
+    virtual Row run_row(size_t bytes) = 0;
     // Keeps immutable data alive as long as the Program and returns a pointer for Op::extra.
     virtual const void* keep(std::shared_ptr<const void> data) = 0;
     virtual int sm() const = 0;  // 90 for target sm_90

@@ -41,14 +41,29 @@ inline void load_row(R* row, uint32_t lanes, const uint64_t* at, uint64_t offset
 
 // a[i] of global memory, with all lanes at work: one copy of a row.  Null: something else.
 template <class T>
-inline std::byte* whole_row(Warp& warp, const Op& op, uint32_t lanes, uint64_t* at, Access access) {
+inline std::byte* whole_row(Warp& warp, const Op& op, uint32_t lanes, Access access) {
     if (lanes != all_lanes || op.small[1] != 8 || warp.observer) return nullptr;
-    effective(warp, op, lanes, at);
-    const uint64_t first = at[0];
-    if (!consecutive(at, sizeof(T)) || first % sizeof(T) != 0) return nullptr;
+    const uint64_t* base = warp.row<uint64_t>(op.a);
+    const uint64_t begin = base[0], first = begin + op.imm;
+    uint64_t differs = 0;
+    for (uint64_t i = 0; i < warp_size; ++i) differs |= (base[i] - begin) ^ (i * sizeof(T));
+    if (differs || first % sizeof(T) != 0) return nullptr;
     const Span& span = access == Access::load ? warp.worker->load_span(op) : warp.worker->store_span(op);
     if (first < span.lo || first > span.hi || span.hi - first < sizeof(T) * warp_size) return nullptr;
     return reinterpret_cast<std::byte*>(first);
+}
+
+// The same of shared memory.
+template <class T>
+inline std::byte* whole_shared_row(Warp& warp, const Op& op, uint32_t lanes) {
+    if (lanes != all_lanes || op.small[1] != 4 || warp.observer) return nullptr;
+    const uint32_t* base = warp.row<uint32_t>(op.a);
+    const uint32_t begin = base[0], first = begin + static_cast<uint32_t>(op.imm);
+    uint32_t differs = 0;
+    for (uint32_t i = 0; i < warp_size; ++i) differs |= (base[i] - begin) ^ (i * uint32_t(sizeof(T)));
+    const uint32_t limit = warp.block->shared_bytes;
+    if (differs || first % sizeof(T) != 0 || first > limit || limit - first < sizeof(T) * warp_size) return nullptr;
+    return warp.block->shared + first;
 }
 
 // Shared memory with 32-bit offsets.  False: something is wrong or watched, take the long way.
@@ -107,9 +122,12 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
     uint64_t* at = addresses.at;
     if (op.small[3] & mark_spins) ++warp.spins;
-    if constexpr (!vector && sizeof(T) == sizeof(R) && (region == Region::global || region == Region::generic)) {
-        if (const std::byte* row = whole_row<T>(warp, op, lanes, at, Access::load)) {
-            std::memcpy(warp.row<R>(op.dst), row, sizeof(T) * warp_size);
+    if constexpr (!vector && (region == Region::global || region == Region::generic)) {
+        if (const std::byte* row = whole_row<T>(warp, op, lanes, Access::load)) {
+            T values[warp_size];
+            std::memcpy(values, row, sizeof values);
+            R* wide = warp.row<R>(op.dst);
+            for (int i = 0; i < warp_size; ++i) wide[i] = static_cast<R>(values[i]);
             return;
         }
     }
@@ -148,20 +166,34 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     }
 }
 
-// 32 bits from addresses that lie close together, and otherwise the long way.  Small on purpose: most loads are this one.
-template <Region region, class Address>
-void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
-    Legal legal;
-    if constexpr (region == Region::shared) {
-        legal = {reinterpret_cast<uint64_t>(warp.block->shared), 0, warp.block->shared_bytes};
-    } else {
-        const Span& span = warp.worker->load_span(op);
-        legal = {0, span.lo, span.hi};
-    }
-    const auto* base = warp.row<Address>(op.a);
-    if (warp.observer || !load_windows(warp.row<uint32_t>(op.dst), lanes, base, static_cast<Address>(op.imm), legal))
-        [[unlikely]]
+// 32 bits from addresses that lie close together, and otherwise the long way.  Small on purpose: most loads are such.
+// Loads with the same base, one after another, share a plan: the first makes it (row c), the others follow it.
+enum class Planning : uint8_t { none, makes, follows };
+
+template <Region region>
+inline Legal legal_loads(Warp& warp, const Op& op) {
+    if constexpr (region == Region::shared)
+        return {reinterpret_cast<uint64_t>(warp.block->shared), 0, warp.block->shared_bytes};
+    const Span& span = warp.worker->load_span(op);
+    return {0, span.lo, span.hi};
+}
+
+template <Region region, class Address, bool planned>
+[[gnu::noinline]] void load_close(Warp& warp, const Op& op, uint32_t lanes) {
+    Plan* plan = planned ? warp.row<Plan>(op.c) : nullptr;
+    if (planned) plan->holds = false;
+    if (warp.observer || !load_windows(warp.row<uint32_t>(op.dst), lanes, warp.row<Address>(op.a),
+                                       static_cast<Address>(op.imm), legal_loads<region>(warp, op), plan)) [[unlikely]]
         exec_load<region, uint32_t, uint32_t, false>(warp, op, lanes);
+}
+
+template <Region region, class Address, Planning planning>
+void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
+    if constexpr (planning == Planning::follows)
+        if (lanes == all_lanes && load_as_planned(warp.row<uint32_t>(op.dst), *warp.row<Plan>(op.c),
+                                                  static_cast<Address>(op.imm), legal_loads<region>(warp, op)))
+            return;
+    load_close<region, Address, planning == Planning::makes>(warp, op, lanes);
 }
 
 template <class T, class R>
@@ -174,7 +206,13 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
     uint64_t* at = addresses.at;
     if constexpr (!vector && sizeof(T) == sizeof(R) && (region == Region::global || region == Region::generic)) {
-        if (std::byte* row = whole_row<T>(warp, op, lanes, at, Access::store)) {
+        if (std::byte* row = whole_row<T>(warp, op, lanes, Access::store)) {
+            std::memcpy(row, warp.row<R>(op.dst), sizeof(T) * warp_size);
+            return;
+        }
+    }
+    if constexpr (!vector && sizeof(T) == sizeof(R) && region == Region::shared) {
+        if (std::byte* row = whole_shared_row<T>(warp, op, lanes)) {
             std::memcpy(row, warp.row<R>(op.dst), sizeof(T) * warp_size);
             return;
         }
@@ -257,13 +295,34 @@ Exec pick(Region region, Type type, int row_bytes, bool load, bool vector) {
     return nullptr;
 }
 
-Exec pick_close(Region region, int address_bytes) {
-    if (region == Region::shared)
-        return address_bytes == 8 ? exec_load_close<Region::shared, uint64_t>
-                                  : exec_load_close<Region::shared, uint32_t>;
-    if (address_bytes != 8) return nullptr;
-    if (region == Region::global) return exec_load_close<Region::global, uint64_t>;
-    return region == Region::generic ? exec_load_close<Region::generic, uint64_t> : nullptr;
+template <Planning planning>
+Exec pick_close(const Op& op) {
+    const bool wide = op.small[1] == 8;
+    switch (static_cast<Region>(op.small[2])) {
+        case Region::shared:
+            return wide ? exec_load_close<Region::shared, uint64_t, planning>
+                        : exec_load_close<Region::shared, uint32_t, planning>;
+        case Region::global: return wide ? exec_load_close<Region::global, uint64_t, planning> : nullptr;
+        case Region::generic: return wide ? exec_load_close<Region::generic, uint64_t, planning> : nullptr;
+        default: return nullptr;
+    }
+}
+
+// A load of 32 bits that nothing waits for.
+void choose_close(Decoder& decoder, Op& op, Row base) {
+    Exec close = pick_close<Planning::none>(op);
+    if (!close) return;
+    op.exec = close;
+    if (op.predicate != Op::no_row) return;
+    Op* earlier = decoder.earlier(base);
+    if (!earlier || earlier->small[1] != op.small[1] || earlier->small[2] != op.small[2])
+        return decoder.remember(base, op);
+    if (earlier->exec == close) {
+        earlier->exec = pick_close<Planning::makes>(op);
+        earlier->c = decoder.run_row(sizeof(Plan)).offset;
+    }
+    op.exec = pick_close<Planning::follows>(op);
+    op.c = earlier->c;
 }
 
 void decode_access(Decoder& decoder, bool load) {
@@ -327,7 +386,7 @@ void decode_access(Decoder& decoder, bool load) {
     op.small[3] = spins && region != Region::local ? mark_spins : 0;
     op.dst = rows[0];
     if (load && vector_kind < 0 && ptx::bytes_of(type) == 4 && row_bytes == 4 && !op.small[3])
-        if (Exec close = pick_close(static_cast<Region>(op.small[2]), op.small[1])) op.exec = close;
+        choose_close(decoder, op, address.base);
     if (vector_kind >= 0) op.extra = decoder.keep(std::make_shared<Rows>(rows));
 }
 

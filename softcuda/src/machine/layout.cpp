@@ -7,6 +7,7 @@
 #include "machine/builtins.h"
 #include "machine/device_runtime.h"
 #include "machine/memory.h"
+#include "machine/sharing.h"
 
 namespace softcuda {
 
@@ -27,13 +28,31 @@ bool floats(const ptx::Instruction& instruction) {
     return false;
 }
 
+// An atom whose result nobody reads is a red: nvcc leaves that to ptxas.
+bool is_reduction(const ptx::Instruction& instruction, const ptx::Function& function) {
+    if (instruction.opcode == "red") return true;
+    if (instruction.opcode != "atom" || has(instruction, "exch") || has(instruction, "cas")) return false;
+    if (instruction.operands.empty()) return false;
+    if (instruction.operands[0].kind == OperandKind::sink) return true;
+    const int32_t result = instruction.operands[0].reg;
+    if (instruction.operands[0].kind != OperandKind::reg || result < 0) return false;
+    std::vector<int32_t> registers;
+    for (const ptx::Instruction& other : function.body) {
+        if (other.predicate == result) return false;
+        for (const Operand& operand : other.operands) mentioned(operand, registers);
+    }
+    return std::count(registers.begin(), registers.end(), result) == 1;
+}
+
 // Whether what it does in one block may depend on how far other blocks have come.
-bool depends_on_order(const ptx::Instruction& instruction) {
+bool depends_on_order(const ptx::Instruction& instruction, const ptx::Function& function) {
     if (instruction.opcode == "cp") return has(instruction, "reduce");
     const bool shared = has(instruction, "shared") || has(instruction, "shared::cta");
     if (shared || has(instruction, "local")) return false;
-    if (instruction.opcode == "atom") return true;
-    if (instruction.opcode == "red") return floats(instruction);
+    // Sums, extremes and bit operations of integers come out the same in any order; inc and dec with several bounds do not.
+    if (instruction.opcode == "atom" || instruction.opcode == "red")
+        return floats(instruction) || has(instruction, "inc") || has(instruction, "dec") ||
+               !is_reduction(instruction, function);
     if (instruction.opcode == "ld")
         return has(instruction, "volatile") || has(instruction, "relaxed") || has(instruction, "acquire") ||
                has(instruction, "mmio") || has(instruction, "cv");
@@ -80,7 +99,7 @@ void Layout::read_calls() {
         std::set<std::string>& names = names_[name];
         for (const ptx::Instruction& instruction : function->body) {
             for (const Operand& operand : instruction.operands) collect_names(operand, names);
-            if (depends_on_order(instruction)) ordered_.insert(name);
+            if (!ordered_.contains(name) && depends_on_order(instruction, *function)) ordered_.insert(name);
             if (instruction.opcode == "alloca") growing_.insert(name);
             if (instruction.opcode != "call") continue;
             size_t at = !instruction.operands.empty() && instruction.operands[0].kind == OperandKind::list ? 1 : 0;

@@ -10,6 +10,13 @@
 #include <unordered_set>
 
 namespace softcuda {
+
+void mentioned(const Operand& operand, std::vector<int32_t>& registers) {
+    if (operand.reg >= 0) registers.push_back(operand.reg);
+    if (operand.reg2 >= 0) registers.push_back(operand.reg2);
+    for (const Operand& element : operand.elements) mentioned(element, registers);
+}
+
 namespace {
 
 using ptx::Operand;
@@ -25,12 +32,6 @@ const std::unordered_set<std::string_view>& writing_opcodes() {
         "prmt",  "rcp",  "rem",  "rsqrt", "sad",  "selp", "set",   "setp",  "shf", "shfl", "shl",      "shr",
         "sin",   "slct", "sqrt", "sub",   "subc", "tanh", "testp", "xor"};
     return opcodes;
-}
-
-void mentioned(const Operand& operand, std::vector<int32_t>& registers) {
-    if (operand.reg >= 0) registers.push_back(operand.reg);
-    if (operand.reg2 >= 0) registers.push_back(operand.reg2);
-    for (const Operand& element : operand.elements) mentioned(element, registers);
 }
 
 bool whole(const Operand& operand) {  // no %r1.b0
@@ -165,6 +166,15 @@ std::vector<Interval> intervals(const Liveness& live) {
 }
 
 }  // namespace
+
+std::vector<int32_t> may_write(const ptx::Instruction& instruction) {
+    std::vector<int32_t> registers;
+    const bool known = writing_opcodes().contains(instruction.opcode);
+    const size_t count = known ? std::min<size_t>(1, instruction.operands.size()) : instruction.operands.size();
+    if (instruction.opcode != "st" && instruction.opcode != "bar" && instruction.opcode != "barrier")
+        for (size_t i = 0; i < count; ++i) mentioned(instruction.operands[i], registers);
+    return registers;
+}
 
 RegisterSharing share_registers(const ptx::Function& function) {
     const size_t count = function.registers.size();

@@ -1,4 +1,4 @@
-// Which registers of a function may share a row: nvcc names a new one for each value, and a frame with a row for each is
+// What instructions do to registers, and which registers of a function may share a row: nvcc names a new one for each value, and a frame with a row for each is
 // larger than the CPU's first-level cache.
 #pragma once
 
@@ -14,5 +14,11 @@ struct RegisterSharing {
     std::vector<bool> fresh;  // of each register: it may be read before it is written, so that its row begins as zeros
 };
 RegisterSharing share_registers(const ptx::Function& function);
+
+// Every register that an operand mentions, its elements' included.
+void mentioned(const ptx::Operand& operand, std::vector<int32_t>& registers);
+
+// The registers that an instruction may write, and perhaps more.
+std::vector<int32_t> may_write(const ptx::Instruction& instruction);
 
 }  // namespace softcuda

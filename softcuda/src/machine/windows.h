@@ -23,22 +23,34 @@ namespace softcuda::SOFTCUDA_LEVEL {
 // Where the accesses of an instruction are legal: memory + lo up to memory + hi.
 struct Legal {
     uint64_t memory, lo, hi;
-    // The window of `bytes` at an offset, or null: it is not all legal, or not aligned.
-    const void* window(uint64_t at, uint64_t bytes) const {
-        const bool fits = at >= lo && at <= hi && hi - at >= bytes && (at & 3) == 0;
-        return fits ? reinterpret_cast<const void*>(memory + at) : nullptr;
-    }
+    // Whether a window of `bytes` at an offset is, and is aligned.
+    bool holds(uint64_t at, uint64_t bytes) const { return at >= lo && at <= hi && hi - at >= bytes && (at & 3) == 0; }
+    const void* pointer(uint64_t at) const { return reinterpret_cast<const void*>(memory + at); }
+};
+
+// What is known of a base row whose lanes are all so kind: for the loads that follow with the same base, until it changes.
+struct alignas(64) Plan {
+    uint32_t elements[warp_size];  // where in its vector's window each lane's element lies
+    uint64_t first[4];             // base address of each window
+    uint32_t holds;                // for all lanes, now
 };
 
 #if defined(__AVX512BW__)
 
-// How far the elements of 16 lanes are from `first`, in elements.  False: some lane's is in no window, or misaligned.
-inline bool distances(const uint32_t* base, uint32_t first, uint32_t lanes, __m512i& elements) {
+using Vector = __m512i;
+inline Vector load_vector(const void* at) { return _mm512_loadu_si512(at); }
+inline void store_vector(void* at, Vector values) { _mm512_storeu_si512(at, values); }
+inline Vector permuted(Vector elements, Vector values) { return _mm512_permutexvar_epi32(elements, values); }
+inline Vector blend(uint32_t lanes, Vector values, const void* others) {
+    return _mm512_mask_blend_epi32(static_cast<__mmask16>(lanes), load_vector(others), values);
+}
+// How far the lanes' elements are from `first`, in elements.  False: some lane's is not in the window, or misaligned.
+inline bool distances(const uint32_t* base, uint32_t first, uint32_t lanes, Vector& elements) {
     const __m512i bytes = _mm512_sub_epi32(_mm512_loadu_si512(base), _mm512_set1_epi32(static_cast<int>(first)));
     elements = _mm512_srli_epi32(bytes, 2);
     return _mm512_mask_test_epi32_mask(static_cast<__mmask16>(lanes), bytes, _mm512_set1_epi32(~60)) == 0;
 }
-inline bool distances(const uint64_t* base, uint64_t first, uint32_t lanes, __m512i& elements) {
+inline bool distances(const uint64_t* base, uint64_t first, uint32_t lanes, Vector& elements) {
     const __m512i from = _mm512_set1_epi64(static_cast<long long>(first)), outside = _mm512_set1_epi64(~60ll);
     const __m512i low = _mm512_sub_epi64(_mm512_loadu_si512(base), from);
     const __m512i high = _mm512_sub_epi64(_mm512_loadu_si512(base + 8), from);
@@ -48,71 +60,96 @@ inline bool distances(const uint64_t* base, uint64_t first, uint32_t lanes, __m5
             _mm512_mask_test_epi64_mask(static_cast<__mmask8>(lanes >> 8), high, outside)) == 0;
 }
 
-// row[i] = the element at base[i] + offset, for the lanes of `lanes`, if they are so kind; else false, and nothing has
-// happened.
-template <class Address>
-inline bool load_windows(uint32_t* row, uint32_t lanes, const Address* base, Address offset, const Legal& legal) {
-    __m512i values[2];
-    // Unrolled, so that each load is an instruction of its own: the CPU's prefetchers learn strides by instruction.
-#pragma GCC unroll 2
-    for (int h = 0; h < 2; ++h) {
-        const uint32_t half = lanes >> (16 * h) & 0xffff;
-        if (half == 0) {
-            values[h] = _mm512_loadu_si512(row + 16 * h);
-            continue;
-        }
-        const Address first = base[16 * h + std::countr_zero(half)];
-        const void* window = legal.window(static_cast<Address>(first + offset), 64);
-        __m512i elements;
-        if (!distances(base + 16 * h, first, half, elements) || !window) return false;
-        values[h] = _mm512_permutexvar_epi32(elements, _mm512_loadu_si512(window));
-        if (half != 0xffff)
-            values[h] =
-                _mm512_mask_blend_epi32(static_cast<__mmask16>(half), _mm512_loadu_si512(row + 16 * h), values[h]);
-    }
-    // Whole vectors: a masked store is not forwarded to the load that soon follows.
-    for (int h = 0; h < 2; ++h) _mm512_storeu_si512(row + 16 * h, values[h]);
-    return true;
-}
-
 #elif defined(__AVX2__)
 
-inline bool distances(const uint32_t* base, uint32_t first, __m256i& elements) {
-    const __m256i bytes = _mm256_sub_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(base)),
-                                           _mm256_set1_epi32(static_cast<int>(first)));
-    elements = _mm256_srli_epi32(bytes, 2);
-    return _mm256_testz_si256(bytes, _mm256_set1_epi32(~28));
+using Vector = __m256i;
+inline Vector load_vector(const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); }
+inline void store_vector(void* at, Vector values) { _mm256_storeu_si256(static_cast<__m256i*>(at), values); }
+inline Vector permuted(Vector elements, Vector values) { return _mm256_permutevar8x32_epi32(values, elements); }
+inline Vector blend(uint32_t lanes, Vector values, const void* others) {
+    const __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+    const __m256i here = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bit), bit);
+    return _mm256_blendv_epi8(load_vector(others), values, here);
 }
-inline bool distances(const uint64_t* base, uint64_t first, __m256i& elements) {
+inline bool distances(const uint32_t* base, uint32_t first, uint32_t lanes, Vector& elements) {
+    const __m256i bytes = _mm256_sub_epi32(load_vector(base), _mm256_set1_epi32(static_cast<int>(first)));
+    elements = _mm256_srli_epi32(bytes, 2);
+    return lanes == 0xff && _mm256_testz_si256(bytes, _mm256_set1_epi32(~28));
+}
+inline bool distances(const uint64_t* base, uint64_t first, uint32_t lanes, Vector& elements) {
     const __m256i from = _mm256_set1_epi64x(static_cast<long long>(first)), outside = _mm256_set1_epi64x(~28ll);
-    const __m256i low = _mm256_sub_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(base)), from);
-    const __m256i high = _mm256_sub_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(base + 4)), from);
+    const __m256i low = _mm256_sub_epi64(load_vector(base), from);
+    const __m256i high = _mm256_sub_epi64(load_vector(base + 4), from);
     const __m256i packed = _mm256_castps_si256(
         _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), _MM_SHUFFLE(2, 0, 2, 0)));
     elements = _mm256_srli_epi32(_mm256_permute4x64_epi64(packed, _MM_SHUFFLE(3, 1, 2, 0)), 2);
-    return _mm256_testz_si256(_mm256_or_si256(low, high), outside);
+    return lanes == 0xff && _mm256_testz_si256(_mm256_or_si256(low, high), outside);
+}
+
+#endif
+
+#if defined(__AVX512BW__) || defined(__AVX2__)
+
+inline constexpr int vector_lanes = sizeof(Vector) / 4, vectors = warp_size / vector_lanes;
+inline constexpr uint32_t vector_mask = (uint32_t(1) << vector_lanes) - 1;
+
+// row[i] = the element at base[i] + offset, for the lanes of `lanes`, if they are so kind; else false, and nothing has
+// happened.  Notes what it found out in the plan, if there is one.
+template <class Address>
+inline bool load_windows(uint32_t* row, uint32_t lanes, const Address* base, Address offset, const Legal& legal,
+                         Plan* plan) {
+    Vector values[vectors], elements[vectors] = {};
+    Address first[vectors] = {};
+    if (plan) plan->holds = false;
+    // Unrolled, so that each load is an instruction of its own: the CPU's prefetchers learn strides by instruction.
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+        const uint32_t here = lanes >> (vector_lanes * v) & vector_mask;
+        if (here == 0) {
+            values[v] = load_vector(row + vector_lanes * v);
+            continue;
+        }
+        first[v] = base[vector_lanes * v + std::countr_zero(here)];
+        const uint64_t window = static_cast<Address>(first[v] + offset);
+        if (!distances(base + vector_lanes * v, first[v], here, elements[v]) || !legal.holds(window, sizeof(Vector)))
+            return false;
+        values[v] = permuted(elements[v], load_vector(legal.pointer(window)));
+        if (here != vector_mask) values[v] = blend(here, values[v], row + vector_lanes * v);
+    }
+    // Whole vectors: a masked store is not forwarded to the load that soon follows.
+    for (int v = 0; v < vectors; ++v) store_vector(row + vector_lanes * v, values[v]);
+    if (plan && lanes == all_lanes) {
+        for (int v = 0; v < vectors; ++v) {
+            store_vector(plan->elements + vector_lanes * v, elements[v]);
+            plan->first[v] = first[v];
+        }
+        plan->holds = true;
+    }
+    return true;
 }
 
 template <class Address>
-inline bool load_windows(uint32_t* row, uint32_t lanes, const Address* base, Address offset, const Legal& legal) {
-    if (lanes != all_lanes) return false;
-    __m256i values[4];
+inline bool load_as_planned(uint32_t* row, const Plan& plan, Address offset, const Legal& legal) {
+    if (!plan.holds) return false;
+    Vector values[vectors];
 #pragma GCC unroll 4
-    for (int q = 0; q < 4; ++q) {
-        const Address first = base[8 * q];
-        const void* window = legal.window(static_cast<Address>(first + offset), 32);
-        __m256i elements;
-        if (!distances(base + 8 * q, first, elements) || !window) return false;
-        values[q] = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(window)), elements);
+    for (int v = 0; v < vectors; ++v) {
+        const uint64_t window = static_cast<Address>(static_cast<Address>(plan.first[v]) + offset);
+        if (!legal.holds(window, sizeof(Vector))) return false;
+        values[v] = permuted(load_vector(plan.elements + vector_lanes * v), load_vector(legal.pointer(window)));
     }
-    for (int q = 0; q < 4; ++q) _mm256_storeu_si256(reinterpret_cast<__m256i*>(row + 8 * q), values[q]);
+    for (int v = 0; v < vectors; ++v) store_vector(row + vector_lanes * v, values[v]);
     return true;
 }
 
 #else
 
 template <class Address>
-inline bool load_windows(uint32_t*, uint32_t, const Address*, Address, const Legal&) {
+inline bool load_windows(uint32_t*, uint32_t, const Address*, Address, const Legal&, Plan*) {
+    return false;
+}
+template <class Address>
+inline bool load_as_planned(uint32_t*, const Plan&, Address, const Legal&) {
     return false;
 }
 
