@@ -14,6 +14,7 @@ import pycuda.autoinit  # noqa: F401
 import pycuda.driver as cuda
 from problems import sgemm
 from pycuda.compiler import SourceModule
+
 from softcuda import _nvcc
 
 SOURCE = sgemm(16).source("cu")
@@ -31,7 +32,7 @@ def real_nvcc(folder: str) -> float:
     """To a cubin, as PyCUDA would have it."""
     source = Path(folder, "kernel.cu")
     source.write_text(SOURCE)
-    arch = "sm_%d%d" % cuda.Context.get_device().compute_capability()
+    arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
     before = time.perf_counter()
     subprocess.run([_nvcc.find_nvcc(), "--cubin", "-arch", arch, source], cwd=folder, check=True, capture_output=True)
     return time.perf_counter() - before

@@ -1,4 +1,6 @@
-"""softcuda against PoCL, vgre and Numba's simulator: one table, every result checked against NumPy.  `make bench` calls it.
+"""softcuda against PoCL, vgre and Numba's simulator: one table, results checked against NumPy.
+
+`make bench` calls it.
 
     bench/run.py [--cores N] [--rounds N] [--only NAME,...] [--json FILE]
 
@@ -43,7 +45,7 @@ def run(python: Path, script: str, arguments: list[str], cores: list[int], **env
         env=os.environ | threads | {"SOFTCUDA_QUIET": "1"} | environment,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
     )
     if done.returncode:
         print(f"{script} ended with {done.returncode}: left out", file=sys.stderr)
@@ -103,7 +105,8 @@ def main() -> None:
     for line in start:
         extra = (line["resident"] - line["bytes"]) / 1e6
         print(
-            f"first kernel: cold {line['cold']:.2f} s, {line['cold'] / line['nvcc']:.2f} × nvcc's own {line['nvcc']:.2f} s; "
+            f"first kernel: cold {line['cold']:.2f} s, {line['cold'] / line['nvcc']:.2f} × nvcc's own "
+            f"{line['nvcc']:.2f} s; "
             f"PyCUDA's cache warm {line['warm'] * 1e3:.1f} ms\n"
             f"memory: {extra:.0f} MB beside {line['bytes'] >> 20} MiB of device memory"
         )

@@ -11,6 +11,9 @@
 
 namespace softcuda {
 
+using ptx::Operand;
+using ptx::OperandKind;
+
 void mentioned(const Operand& operand, std::vector<int32_t>& registers) {
     if (operand.reg >= 0) registers.push_back(operand.reg);
     if (operand.reg2 >= 0) registers.push_back(operand.reg2);
@@ -18,9 +21,6 @@ void mentioned(const Operand& operand, std::vector<int32_t>& registers) {
 }
 
 namespace {
-
-using ptx::Operand;
-using ptx::OperandKind;
 
 // Instructions whose first operand is written for every active lane, and not read.  Of all others, what they mention
 // counts as read: such a register's row is shared less, and nothing else.

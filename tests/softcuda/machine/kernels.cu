@@ -9,6 +9,40 @@
 namespace cg = cooperative_groups;
 #define KERNEL extern "C" __global__ void
 
+// --- loads of neighbouring words
+
+__device__ int place(int pattern, int t) {
+    switch (pattern) {
+        case 0: return t;
+        case 1: return 7;
+        case 2: return 31 - t;
+        case 3: return t % 16 + 20 * (t / 16);
+        case 4: return t / 8;
+        case 5: return t * 33 % 97;
+        case 6: return 127 - 4 - t % 3;  // up to the last element
+        default: return t < 16 ? t : 0;
+    }
+}
+
+// Several loads with one base, which then changes; `mask`: the lanes that take part; the others go another way.
+KERNEL close_loads(const int* in, int pattern, unsigned mask, int* out) {
+    __shared__ int tile[128];
+    int t = threadIdx.x, lane = t % 32, sum = 0;
+    for (int i = t; i < 128; i += blockDim.x) tile[i] = in[i];
+    __syncthreads();
+    if (mask >> lane & 1) {
+        const int *p = in + place(pattern, lane), *q = tile + place(pattern, lane);
+        for (int k = 0; k < 3; ++k) {
+            sum = sum * 3 + p[0] + 5 * p[4] - 7 * p[1] + 11 * q[0] - 13 * q[4] + 17 * q[2];
+            p = in + place(pattern + k, 31 - lane), q = tile + place(pattern + k, 31 - lane);
+        }
+    } else {
+        sum = tile[lane] - tile[lane + 1];
+    }
+    __syncthreads();
+    out[t] = sum + tile[lane] - in[lane + 2];
+}
+
 // --- divergence
 
 KERNEL nested(int* out) {
