@@ -313,7 +313,8 @@ void choose_close(Decoder& decoder, Op& op, Row base) {
     Exec close = pick_close<Planning::none>(op);
     if (!close) return;
     op.exec = close;
-    if (op.predicate != Op::no_row) return;
+    // Only a register's row stays as it is until somebody is seen to write it.
+    if (op.predicate != Op::no_row || decoder.operand(1).reg < 0) return;
     Op* earlier = decoder.earlier(base);
     if (!earlier || earlier->small[1] != op.small[1] || earlier->small[2] != op.small[2])
         return decoder.remember(base, op);
