@@ -201,7 +201,7 @@ class Worker {
     std::vector<std::unique_ptr<Cluster>> resident_;
     std::vector<Frame*> free_frames_;  // by function index
     std::vector<Frame*> all_frames_;
-    std::shared_ptr<const Memory::View> seen_;                      // of this device's own memory, what `view` was made of
+    std::shared_ptr<const Memory::View> seen_;  // of this device's own memory, what `view` was made of
     std::vector<std::shared_ptr<const Memory::View>> past_views_;  // asynchronous copies may still point into them
     std::mt19937_64 random_;
 };

@@ -95,8 +95,7 @@ bool special_from_name(std::string_view name, Special& special) {
 bool changes_by_block(Special special) {
     using enum Special;
     return (special >= ctaid_x && special <= ctaid_z) || special == smid ||
-           (special >= clusterid_x && special <= cluster_ctarank) ||
-           special == local_base;  // alloca moves it
+           (special >= clusterid_x && special <= cluster_ctarank) || special == local_base;  // alloca moves it
 }
 
 uint64_t special_value(Special special, const WarpState& warp, int lane, uint32_t local) {

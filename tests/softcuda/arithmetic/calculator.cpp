@@ -86,6 +86,9 @@ class Calculator : public Decoder {
     Row carry_flag() override { return {0, 0}; }
     Op& emit(Exec exec) override { return ops.emplace_back(Op{.exec = exec}); }
     const void* keep(std::shared_ptr<const void> data) override { return kept_.emplace_back(std::move(data)).get(); }
+    Op* earlier(Row) override { return nullptr; }
+    void remember(Row, const Op&) override {}
+    Row run_row(size_t) override { unsupported("no runs here"); }
     int sm() const override { return 90; }
     [[noreturn]] void unsupported(const std::string& why) override {
         throw LoadError(why.empty() ? "unsupported" : why);
