@@ -17,7 +17,8 @@ BUILD = ROOT / "softcuda" / "build" / "checked" / "address"
 
 def build() -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    configure: list[str | Path] = ["cmake", "-G", "Ninja", "-S", ROOT / "softcuda", "-B", BUILD, "-DSOFTCUDA_SANITIZE=address,undefined",
+    configure: list[str | Path]
+    configure = ["cmake", "-G", "Ninja", "-S", ROOT / "softcuda", "-B", BUILD, "-DSOFTCUDA_SANITIZE=address,undefined",
                  "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DSKBUILD_PROJECT_VERSION=0",
                  f"-DPython3_EXECUTABLE={sys.executable}"]  # fmt: skip
     subprocess.run(configure, check=True, env=environment, stdout=subprocess.DEVNULL)

@@ -87,7 +87,6 @@ uint64_t Memory::allocate(uint64_t bytes, MemoryKind kind, const std::string& la
     allocation.context = context;
     allocation.serial = state_->next_serial++;
     allocation.label = label;
-    allocation.pages = {begin, [mapped](const void* pages) { munmap(const_cast<void*>(pages), mapped); }};
     state_->insert(allocation);
     if (counted) state_->used += bytes;
     return base;
