@@ -136,6 +136,7 @@ void pack(Request& request, void** params, void** extra) {
     if (function.param_bytes) std::memcpy(buffer.data(), source, function.param_bytes);
 }
 
+// What an H200 answered to such kernels.
 CUresult code_of(FaultKind kind) {
     switch (kind) {
         case FaultKind::illegal_address: return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -144,9 +145,9 @@ CUresult code_of(FaultKind kind) {
         case FaultKind::assertion: return CUDA_ERROR_ASSERT;
         case FaultKind::deadlock:  // what a GPU with a watchdog answers
         case FaultKind::timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
-        case FaultKind::stack_overflow: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+        case FaultKind::stack_overflow: return CUDA_ERROR_ILLEGAL_ADDRESS;
         case FaultKind::invalid_address_space: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
-        case FaultKind::invalid_pc: return CUDA_ERROR_INVALID_PC;
+        case FaultKind::invalid_pc: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
         default: return CUDA_ERROR_LAUNCH_FAILED;
     }
 }

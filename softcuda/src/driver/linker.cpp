@@ -57,7 +57,7 @@ void complete(LinkState& link) {
     try {
         ptx::link(link.inputs.inputs, provided(link.inputs.device_runtime));
     } catch (const ptx::LinkError& error) {
-        refuse(link, CUDA_ERROR_INVALID_PTX, error.what());
+        refuse(link, CUDA_ERROR_INVALID_SOURCE, error.what());
     }
     link.image = ptx::join_image(link.inputs);
 }

@@ -85,7 +85,14 @@ uint64_t give_up(Pool& pool, uint64_t base) {
 void free_in_order(std::shared_ptr<Context> context, CUstream handle, uint64_t base) {
     auto stream = stream_of(context, handle);
     auto pool = pool_of(base);
-    require(pool != nullptr);
+    if (!pool) {  // of cuMemAlloc: an H200 takes it, though the documents say nothing of it
+        Located found = locate(base);
+        require(found && found->base == base &&
+                (found->kind == MemoryKind::device || found->kind == MemoryKind::managed));
+        Scheduler::get().submit(context, *stream, Engine::copy,
+                                [gpu = found.device, base] { gpu->memory.release(base); });
+        return;
+    }
     auto freed = std::make_shared<Pool::Freed>();
     {
         std::lock_guard lock(pool->mutex);

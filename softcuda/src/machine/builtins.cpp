@@ -209,7 +209,7 @@ void exec_free(Warp& warp, const Op& op, uint32_t lanes) {
         auto address = argument<uint64_t>(warp, op, 0, lane);
         if (address == 0 || warp.block->launch->heap->release(address)) continue;
         warp.fault_address = address;
-        warp.fault(FaultKind::illegal_address, op, lane, "free() of what malloc() has not given, or has been freed");
+        warp.fault(FaultKind::invalid_free, op, lane, "free() of what malloc() has not given, or has been freed");
     }
 }
 

@@ -59,7 +59,10 @@ class Decoder {
 
     // --- operands
     size_t count() const { return in.operands.size(); }
-    const ptx::Operand& operand(size_t i) const { return in.operands.at(i); }
+    const ptx::Operand& operand(size_t i) {
+        if (i >= in.operands.size()) unsupported("too few operands");
+        return in.operands[i];
+    }
     // A row holding operand i as a value of `type`: a register of that width, an immediate (f32 immediates for f64
     // types and the like are converted as PTX says), a special register, a symbol's address.
     // With `any_width`, a wider register is accepted too (ld, st, cvt): look at Row::element_bytes.

@@ -25,6 +25,7 @@ enum class FaultKind : uint8_t {
     stack_overflow,
     invalid_address_space,
     invalid_pc,
+    invalid_free,
     cancelled,
     internal,
 };

@@ -15,7 +15,7 @@ import pytest
 def test_every_symbol_pycuda_imports_is_there(raw):
     extension = f"{pycuda.__path__[0]}/_driver{sysconfig.get_config_var('EXT_SUFFIX')}"
     symbols = subprocess.run(["nm", "-D", "--undefined-only", extension], capture_output=True, text=True, check=True)
-    names = [word for word in symbols.stdout.split() if word.startswith("cu")]
+    names = [word for word in symbols.stdout.split() if word.startswith("cu") and not word.startswith("curand")]
     assert len(names) > 100
     for name in names:
         assert hasattr(raw, name), name

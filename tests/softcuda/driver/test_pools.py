@@ -112,31 +112,6 @@ import os, sys; sys.stdout.flush(); os._exit(0)
     assert "illegal memory access" in done.stdout and "late" in done.stderr, done.stdout + done.stderr
 
 
-def test_a_free_does_not_pull_memory_from_under_a_kernel(context, raw, compile):
-    """The kernel and the free are in streams that know nothing of each other."""
-    kernel = compile(
-        "read",
-        """
-        __global__ void read(volatile int *memory, volatile int *started)
-        {
-            *started = 1;
-            for (int i = 0; i < 300000; i++)
-                memory[i % 100];
-        }
-        """,
-    )
-    started = cuda.pagelocked_zeros(1, np.int32, mem_flags=cuda.host_alloc_flags.DEVICEMAP)
-    busy, other, address = cuda.Stream(1), cuda.Stream(1), c_uint64()
-    assert raw.cuMemAllocAsync(byref(address), c_size_t(400), c_void_p(other.handle)) == 0
-    kernel(np.uintp(address.value), np.uintp(started.ctypes.data), block=(1, 1, 1), stream=busy)
-    while not started[0]:
-        pass
-    assert raw.cuMemFreeAsync(address, c_void_p(other.handle)) == 0
-    other.synchronize()
-    assert not busy.is_done()
-    busy.synchronize()
-
-
 @pytest.mark.parametrize("again", ["cuMemFreeAsync", "cuMemFree_v2"])
 def test_memory_is_freed_once(context, raw, pool, again):
     address = allocate(raw, pool)
