@@ -79,13 +79,6 @@ def run(arguments: list[str]) -> int:
         sys.exit(str(error))
     sys.meta_path.insert(0, Bystanders())
     sys.argv = arguments
-    program = Path(arguments[0])
-    if not module and not program.is_file():
-        sys.exit(f"softcuda: no program {program}")
-    try:
-        _select.activate_once()  # for programs, too, that open libcuda.so.1 in a way the hook does not see
-    except _select.SelectError as error:
-        sys.exit(str(error))
     if module:
         sys.path[0] = os.getcwd()
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
