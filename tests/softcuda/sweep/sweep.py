@@ -23,7 +23,7 @@ from pathlib import Path
 
 from compilers import ARCHITECTURES, INSTALLED, RELEASES, VARIANTS, CompileError, Compiler
 from execute import tests
-from forms import FORMS, forms_of, read_forms, write_forms
+from seen_forms import FORMS, forms_of, read_forms, write_forms
 
 HERE = Path(__file__).resolve().parent
 CORPUS = sorted(HERE.glob("*.cu"))

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import execute  # noqa: E402
 from compilers import INSTALLED, Compiler  # noqa: E402
-from forms import forms_of, module_of, read_forms  # noqa: E402
+from seen_forms import forms_of, module_of, read_forms  # noqa: E402
 from sweep import CORPUS, cases, run  # noqa: E402
 
 compiled = [
