@@ -78,6 +78,7 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
+// `wide` is the result before its rounding to 24 bits, from which that rounding is right.
 struct AddF {
     template <Rounding R>
     static float f32(float a, float b, float) {
@@ -97,7 +98,11 @@ struct MulF {
     template <Rounding R>
     static float f32(float a, float b, float) {
         if constexpr (R == Rounding::rn) return a * b;
-        return narrow<R>(double(a) * double(b));
+        return narrow<R>(wide<R>(a, b, 0));
+    }
+    template <Rounding R>
+    static double wide(float a, float b, float) {
+        return double(a) * double(b);
     }
     static double f64(double a, double b, double) { return prefer(b, a * b); }
 };
@@ -105,7 +110,11 @@ struct FmaF {
     template <Rounding R>
     static float f32(float a, float b, float c) {
         if constexpr (R == Rounding::rn) return fused(a, b, c);
-        return narrow<R>(sum<R>(double(a) * double(b), c));
+        return narrow<R>(wide<R>(a, b, c));
+    }
+    template <Rounding R>
+    static double wide(float a, float b, float c) {
+        return sum<R>(double(a) * double(b), c);
     }
     static double f64(double a, double b, double c) { return prefer(b, prefer(c, prefer(a, std::fma(a, b, c)))); }
 };
@@ -114,7 +123,11 @@ struct DivF {
     template <Rounding R>
     static float f32(float a, float b, float) {
         if constexpr (R == Rounding::rn) return a / b;
-        return narrow<R>(double(a) / double(b));
+        return narrow<R>(wide<R>(a, b, 0));
+    }
+    template <Rounding R>
+    static double wide(float a, float b, float) {
+        return double(a) / double(b);
     }
     static double f64(double a, double b, double) { return a / b; }
 };
@@ -122,6 +135,10 @@ struct RcpF {
     template <Rounding R>
     static float f32(float a, float, float) {
         return DivF::f32<R>(1.0f, a, 0);
+    }
+    template <Rounding R>
+    static double wide(float a, float, float) {
+        return DivF::wide<R>(1.0f, a, 0);
     }
     static double f64(double a, double, double) { return 1.0 / a; }
 };

@@ -24,8 +24,8 @@ float apply(float a, float b, float c, bool ftz, bool sat) {
     d = ftz ? flush(d) : d;
     return sat ? saturate(d) : d;
 }
-// .ftz looks at the result before it is rounded: what rounds up to the least normal number is flushed all the same
-// (measured on products and quotients).
+// .ftz looks at the result as rounded to 24 bits without a least exponent (IEEE 754's tininess after rounding, measured):
+// what becomes the least normal number only because subnormals have fewer bits is flushed.
 template <class Operation>
 constexpr bool can_round_up_to_normal = false;
 template <>
@@ -37,10 +37,10 @@ constexpr bool can_round_up_to_normal<DivF> = true;
 template <>
 constexpr bool can_round_up_to_normal<RcpF> = true;
 bool is_least_normal(float d) { return std::fabs(d) == FLT_MIN; }
-template <class Operation>
+template <class Operation, Rounding R>
 float flush_rounded_up(float d, float a, float b, float c) {
-    const float cut = Operation::template f32<Rounding::rz>(flush(a), flush(b), flush(c));
-    return is_least_normal(d) && std::fabs(cut) < FLT_MIN ? float_of(bits_of(d) & 0x80000000u) : d;
+    const float twice = narrow<R>(2 * Operation::template wide<R>(flush(a), flush(b), flush(c)));  // normal: 24 bits
+    return is_least_normal(d) && std::fabs(twice) < 2 * FLT_MIN ? float_of(bits_of(d) & 0x80000000u) : d;
 }
 template <class Operation, Rounding R, Mode mode>
 void run_f32(Warp& warp, const Op& op, uint32_t lanes) {
@@ -55,7 +55,7 @@ void run_f32(Warp& warp, const Op& op, uint32_t lanes) {
                 suspects |= uint32_t(is_least_normal(out[i]));
             }
             if (suspects)
-                for (int i = 0; i < warp_size; ++i) out[i] = flush_rounded_up<Operation>(out[i], a[i], b[i], c[i]);
+                for (int i = 0; i < warp_size; ++i) out[i] = flush_rounded_up<Operation, R>(out[i], a[i], b[i], c[i]);
             return each_lane(warp.row<float>(op.dst), lanes, [&](int i) { return out[i]; });
         }
     }
@@ -69,6 +69,9 @@ void run_f32x2(Warp& warp, const Op& op, uint32_t lanes) {
     const bool ftz = op.small[0] & flag_ftz;
     float out[2 * warp_size];
     for (int i = 0; i < 2 * warp_size; ++i) out[i] = apply<Operation, R, Mode::flags>(a[i], b[i], c[i], ftz, false);
+    if constexpr (R != Rounding::rz && can_round_up_to_normal<Operation>)
+        for (int i = 0; ftz && i < 2 * warp_size; ++i)
+            out[i] = flush_rounded_up<Operation, R>(out[i], a[i], b[i], c[i]);
     each_lane(warp.row<uint64_t>(op.dst), lanes,
               [&](int i) { return uint64_t(bits_of(out[2 * i + 1])) << 32 | bits_of(out[2 * i]); });
 }

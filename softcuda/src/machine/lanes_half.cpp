@@ -57,8 +57,10 @@ void run_half(Warp& warp, const Op& op, uint32_t lanes) {
     F::widen(in[0], a, n), F::widen(in[1], b, n), F::widen(in[2], c, n);
     for (int i = 0; i < n; ++i) a[i] = Operation{}(a[i], b[i], c[i]);
     F::round(a, out, n);
-    if (flags & flag_ftz)  // by the size before rounding, as for f32
-        for (int i = 0; i < n; ++i) out[i] = std::fabs(a[i]) < F::least_normal ? uint16_t(out[i] & 0x8000) : out[i];
+    if (flags & flag_ftz) {  // of f16 alone; by the size rounded to 11 bits without a least exponent, as for f32
+        const float least = F::least_normal * (1 - 0x1p-12f);
+        for (int i = 0; i < n; ++i) out[i] = std::fabs(a[i]) < least ? uint16_t(out[i] & 0x8000) : out[i];
+    }
     if (flags & flag_sat)  // NaN and negatives: +0
         for (uint16_t& h : out) h = (h & 0x8000) || h > F::infinity ? uint16_t(0) : h > F::one ? F::one : h;
     if (flags & flag_relu)

@@ -107,10 +107,14 @@ def flush(fmt: Format, bits: int) -> int:
     return bits if bits >> fmt.fraction & (1 << fmt.exponent) - 1 else bits & 1 << fmt.bits - 1
 
 
-def flush_before_rounding(fmt: Format, bits: int, exact: Value) -> int:
-    """Of a result and its value before rounding: an H200's .ftz flushes what only rounding made a normal number."""
-    tiny = (isinstance(exact, Fraction) or math.isfinite(exact)) and abs(exact) < Fraction(2) ** (1 - fmt.bias)
-    return bits & 1 << fmt.bits - 1 if tiny else bits
+def flush_after_rounding(fmt: Format, exact: Value, mode: str = "rn") -> int:
+    """A result of an H200's .ftz: flushed if it is too small once rounded to as many bits as normal numbers have."""
+    bits = encode(fmt, exact, mode)
+    least = Fraction(2) ** (1 - fmt.bias)
+    if not (isinstance(exact, Fraction) or math.isfinite(exact)) or abs(exact) >= least or exact == 0:
+        return bits
+    rounded = decode(fmt, encode(fmt, Fraction(exact) * 2, mode))  # twice the value is normal if it is near `least`
+    return bits & 1 << fmt.bits - 1 if abs(rounded) < 2 * least else bits
 
 
 def negative(x: Value) -> bool:

@@ -17,7 +17,7 @@ from reference import (
     decode,
     encode,
     flush,
-    flush_before_rounding,
+    flush_after_rounding,
     mul,
     pairs,
     triples,
@@ -32,9 +32,7 @@ def check(name: str, inputs: list, got: list[int], want: list[int]) -> None:
 
 
 def finish(fmt: Format, exact: Value, form: str) -> int:
-    bits = encode(fmt, exact)
-    if "ftz" in form:
-        bits = flush_before_rounding(fmt, bits, exact)
+    bits = flush_after_rounding(fmt, exact) if "ftz" in form else encode(fmt, exact)
     one = fmt.bias << fmt.fraction
     if "sat" in form:
         bits = 0 if fmt.is_nan(bits) or bits >> 15 else min(bits, one)
