@@ -36,7 +36,8 @@ struct Frame {
     uint32_t return_pc = 0;
     uint32_t references = 0;  // groups that run in it, and child frames
     uint32_t depth = 0;
-    uint32_t local_base = 0;  // offset of its .local variables in each thread's local memory
+    uint32_t local_base = 0;   // offset of its .local variables in each thread's local memory
+    uint32_t stack_taken = 0;  // at the end of local memory, by the callers' alloca
     Frame* next_free = nullptr;
 };
 
@@ -96,7 +97,7 @@ class WarpState : public Warp {
     bool meet_ready(const Op& op, uint32_t lanes, uint32_t arrived);
     bool resolve_meets();
     void run_gathered(const std::vector<size_t>& members, uint32_t lanes);
-    Frame* make_frame(const Function& function, Frame* parent, uint32_t local_base);
+    Frame* make_frame(const Function& function, Frame* parent, uint32_t local_base, uint32_t stack_taken);
     void refresh(Frame& frame);
     Frame* kernel_frame = nullptr;  // kept from block to block: most of what it holds does not change
     void release(Frame* frame);

@@ -146,7 +146,7 @@ void exec_read_special(Warp& warp, const Op& op, uint32_t lanes) {
     uint64_t value = special == Special::clock      ? state.clock_at(op) & 0xffffffffu
                      : special == Special::clock64  ? state.clock_at(op)
                      : special == Special::clock_hi ? state.clock_at(op) >> 32
-                                                    : special_value(special, state, 0, 0);
+                                                    : special_value(special, state, 0, *state.current);
     for (; lanes; lanes &= lanes - 1) {
         int lane = std::countr_zero(lanes);
         if (op.small[1] == 8)
@@ -176,20 +176,21 @@ void exec_trap(Warp& warp, const Op& op, uint32_t lanes) {
 
 void exec_nothing(Warp&, const Op&, uint32_t) {}
 
-// Row d: how far beyond its .local variables (imm bytes) the function's stack reaches.  small[0]: bytes of an address.
+// Row d: how much alloca has taken, down from the stack's end (as on the hardware, measured); row b: where the function's
+// .local variables (imm bytes) begin, below.  small[0]: bytes of an address.
 void exec_alloca(Warp& warp, const Op& op, uint32_t lanes) {
     const uint32_t limit = warp.block->local_stride;
     const uint64_t align = uint64_t(1) << op.small[1];
     for (; lanes; lanes &= lanes - 1) {
         int lane = std::countr_zero(lanes);
-        uint32_t& top = warp.row<uint32_t>(op.d)[lane];
+        uint32_t& taken = warp.row<uint32_t>(op.d)[lane];
         const uint64_t size = op.small[0] == 8 ? warp.row<uint64_t>(op.a)[lane] : warp.row<uint32_t>(op.a)[lane];
-        const uint64_t at = (top + op.imm + align - 1) / align * align;
-        if (size > limit || at + size > limit)
+        const uint64_t at = size > limit - taken ? 0 : (limit - taken - size) / align * align;
+        if (size > limit - taken || at < warp.row<uint32_t>(op.b)[lane] + op.imm)
             warp.fault(FaultKind::stack_overflow, op, lane,
                        "alloca of " + std::to_string(size) + " bytes needs more than the " + std::to_string(limit) +
                            " bytes of stack a thread has (cuCtxSetLimit(CU_LIMIT_STACK_SIZE) sets them)");
-        top = static_cast<uint32_t>(at + size - op.imm);
+        taken = static_cast<uint32_t>(limit - at);
         if (op.small[0] == 8)
             warp.row<uint64_t>(op.dst)[lane] = at;
         else
@@ -202,7 +203,7 @@ template <class T>
 void exec_stack_save(Warp& warp, const Op& op, uint32_t lanes) {
     for (; lanes; lanes &= lanes - 1) {
         int lane = std::countr_zero(lanes);
-        warp.row<T>(op.dst)[lane] = warp.row<uint32_t>(op.d)[lane];
+        warp.row<T>(op.dst)[lane] = warp.block->local_stride - warp.row<uint32_t>(op.d)[lane];
     }
 }
 template <class T>
@@ -210,10 +211,11 @@ void exec_stack_restore(Warp& warp, const Op& op, uint32_t lanes) {
     for (; lanes; lanes &= lanes - 1) {
         int lane = std::countr_zero(lanes);
         const T saved = warp.row<T>(op.a)[lane];
-        uint32_t& top = warp.row<uint32_t>(op.d)[lane];
-        if (saved > top)
+        const uint32_t limit = warp.block->local_stride;
+        uint32_t& taken = warp.row<uint32_t>(op.d)[lane];
+        if (saved > limit || saved < limit - taken)
             warp.fault(FaultKind::illegal_instruction, op, lane, "stackrestore of what stacksave has not given");
-        top = static_cast<uint32_t>(saved);
+        taken = static_cast<uint32_t>(limit - saved);
     }
 }
 
@@ -279,7 +281,7 @@ class FunctionBuilder {
         if (!function.stack_row) {
             Row row = allocate(4);
             function.stack_row = row.offset;
-            function.specials.emplace_back(Special::local_base, row);
+            function.specials.emplace_back(Special::stack_taken, row);
         }
         return {function.stack_row, 4};
     }
@@ -634,15 +636,15 @@ bool InstructionDecoder::decode_flow() {
 void InstructionDecoder::decode_stack() {
     Type type = take_type();
     if (!all_taken() || (type != Type::u32 && type != Type::u64)) unsupported();
-    const uint32_t top = b.stack_row().offset;
+    const uint32_t taken = b.stack_row().offset;
     if (in.opcode == "stacksave") {
         uint32_t result = destination(0, type).offset;
         Op& op = emit(type == Type::u64 ? exec_stack_save<uint64_t> : exec_stack_save<uint32_t>);
-        op.dst = result, op.d = top;
+        op.dst = result, op.d = taken;
     } else if (in.opcode == "stackrestore") {
         uint32_t saved = source(0, type).offset;
         Op& op = emit(type == Type::u64 ? exec_stack_restore<uint64_t> : exec_stack_restore<uint32_t>);
-        op.a = saved, op.d = top;
+        op.a = saved, op.d = taken;
     } else {
         uint64_t align = 8;
         if (count() == 3) align = std::max<uint64_t>(8, at(2).bits);
@@ -650,8 +652,9 @@ void InstructionDecoder::decode_stack() {
             !std::has_single_bit(align) || align > (1 << 23))
             unsupported("an alignment that is no power of two");
         uint32_t size = source(1, type).offset, result = destination(0, type).offset;
+        uint32_t base = b.special(Special::local_base, 4).offset;
         Op& op = emit(exec_alloca);
-        op.dst = result, op.a = size, op.d = top, op.imm = b.function.local_bytes;
+        op.dst = result, op.a = size, op.b = base, op.d = taken, op.imm = b.function.local_bytes;
         op.small[0] = type == Type::u64 ? 8 : 4;
         op.small[1] = static_cast<uint8_t>(std::countr_zero(align));
     }

@@ -110,7 +110,7 @@ struct Function {
     std::vector<std::pair<Special, Row>> specials;  // rows filled when an activation starts
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
     uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`
-    uint32_t stack_row = 0;                         // of alloca: how far beyond .local variables the stack reaches
+    uint32_t stack_row = 0;                         // of alloca: how much it has taken, down from the stack's end
     bool recursive = false;      // entry: calls itself, through a pointer or alloca: the depth is not known
     bool ordered = false;        // entry: its result may depend on the order of blocks, so that blocks
                                  // run one after another (atomics with results, floats, volatile reads)

@@ -43,15 +43,15 @@ WarpPlace WarpState::place() const {
     return {{block->index[0], block->index[1], block->index[2]}, index, static_cast<uint32_t>(worker->index)};
 }
 
-Frame* WarpState::make_frame(const Function& function, Frame* parent, uint32_t local_base) {
+Frame* WarpState::make_frame(const Function& function, Frame* parent, uint32_t local_base, uint32_t stack_taken) {
     Frame* made = worker->take_frame(function);
     made->parent = parent;
     made->references = 1;
     made->depth = parent ? parent->depth + 1 : 0;
     made->local_base = local_base;
+    made->stack_taken = stack_taken;
     refresh(*made);
-    for (const auto& [special, row] : function.specials)
-        fill_special(special, row, made->rows, *this, made->local_base);
+    for (const auto& [special, row] : function.specials) fill_special(special, row, *this, *made);
     return made;
 }
 
@@ -79,11 +79,11 @@ void WarpState::start(const Function& kernel) {
     groups.clear();
     groups.reserve(warp_size + 2);  // so that references to groups survive a split
     if (!kernel_frame) {
-        kernel_frame = make_frame(kernel, nullptr, 0);
+        kernel_frame = make_frame(kernel, nullptr, 0, 0);
     } else {
         refresh(*kernel_frame);
         for (const auto& [special, row] : kernel.specials)
-            if (changes_by_block(special)) fill_special(special, row, kernel_frame->rows, *this, 0);
+            if (changes_by_block(special)) fill_special(special, row, *this, *kernel_frame);
     }
     kernel_frame->references = 2;  // its groups', and the warp's own
     current = kernel_frame;
@@ -355,13 +355,13 @@ void WarpState::call(Group& group, const Op& op, const Function& callee, uint32_
     const CallSite& site = *static_cast<const CallSite*>(op.extra);
     Group& caller = lanes == group.lanes ? group : split(static_cast<size_t>(&group - groups.data()), lanes);
     Frame* parent = caller.frame;
-    uint64_t top = parent->local_base;
+    uint32_t taken = parent->stack_taken;
     if (parent->function->stack_row)  // of the lane whose alloca reached furthest
         for (uint32_t rest = lanes; rest; rest &= rest - 1)
-            top = std::max<uint64_t>(top, row<uint32_t>(parent->function->stack_row)[std::countr_zero(rest)]);
-    uint64_t local = (top + 15) / 16 * 16 + stack_cost(*parent->function) + call_cost;
+            taken = std::max(taken, row<uint32_t>(parent->function->stack_row)[std::countr_zero(rest)]);
+    uint64_t local = (uint64_t(parent->local_base) + 15) / 16 * 16 + stack_cost(*parent->function) + call_cost;
     uint32_t limit = block->local_stride;
-    if (local + callee.local_bytes > limit)
+    if (local + callee.local_bytes + taken > limit)
         fault(FaultKind::stack_overflow, op, std::countr_zero(lanes),
               "call of " + callee.name + " at depth " + std::to_string(parent->depth + 1) + " needs more than the " +
                   std::to_string(limit) +
@@ -370,7 +370,7 @@ void WarpState::call(Group& group, const Op& op, const Function& callee, uint32_
         fault(FaultKind::stack_overflow, op, std::countr_zero(lanes),
               "call of " + callee.name + " at depth " + std::to_string(parent->depth + 1) +
                   ": the registers of all calls under way need more than 2 GiB");
-    Frame* made = make_frame(callee, parent, static_cast<uint32_t>(local));
+    Frame* made = make_frame(callee, parent, static_cast<uint32_t>(local), taken);
     made->site = &site;
     made->return_pc = caller.pc;
     copy_slots(site.params, parent->rows, callee.param_slots, made->rows, lanes);

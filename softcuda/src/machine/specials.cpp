@@ -95,10 +95,10 @@ bool special_from_name(std::string_view name, Special& special) {
 bool changes_by_block(Special special) {
     using enum Special;
     return (special >= ctaid_x && special <= ctaid_z) || special == smid ||
-           (special >= clusterid_x && special <= cluster_ctarank) || special == local_base;  // alloca moves it
+           (special >= clusterid_x && special <= cluster_ctarank) || special == stack_taken;  // alloca moves it
 }
 
-uint64_t special_value(Special special, const WarpState& warp, int lane, uint32_t local) {
+uint64_t special_value(Special special, const WarpState& warp, int lane, const Frame& frame) {
     const Block& block = *warp.block;
     const Launch& launch = *block.launch;
     const Dim3& ntid = launch.config->block;
@@ -166,7 +166,8 @@ uint64_t special_value(Special special, const WarpState& warp, int lane, uint32_
         case envreg_other:
         case current_graph_exec:
         case zero: return 0;
-        case local_base: return local;
+        case local_base: return frame.local_base;
+        case stack_taken: return frame.stack_taken;
         case dynamic_shared_base: return launch.dynamic_base;
         // Clock registers count executed warp instructions: the same in every run.
         case clock:
@@ -188,28 +189,28 @@ bool differs_by_lane(Special special) {
 }
 
 template <class T>
-void fill(Special special, T* row, const WarpState& warp, uint32_t local_base) {
+void fill(Special special, T* row, const WarpState& warp, const Frame& frame) {
     const uint32_t width = warp.block->launch->config->block.x;
     if (!differs_by_lane(special)) {
-        std::fill_n(row, warp_size, static_cast<T>(special_value(special, warp, 0, local_base)));
+        std::fill_n(row, warp_size, static_cast<T>(special_value(special, warp, 0, frame)));
     } else if (special == Special::tid_x && width % warp_size == 0) {  // a warp lies within one row of threads
         uint32_t first = warp.index * warp_size % width;
         for (int lane = 0; lane < warp_size; ++lane) row[lane] = static_cast<T>(first + static_cast<uint32_t>(lane));
     } else {
         for (int lane = 0; lane < warp_size; ++lane)
-            row[lane] = static_cast<T>(special_value(special, warp, lane, local_base));
+            row[lane] = static_cast<T>(special_value(special, warp, lane, frame));
     }
 }
 
 }  // namespace
 
-void fill_special(Special special, Row row, std::byte* frame, const WarpState& warp, uint32_t local_base) {
-    std::byte* at = frame + row.offset;
+void fill_special(Special special, Row row, const WarpState& warp, const Frame& frame) {
+    std::byte* at = frame.rows + row.offset;
     switch (row.element_bytes) {
-        case 0: *reinterpret_cast<uint32_t*>(at) = special_value(special, warp, 0, local_base) ? all_lanes : 0; return;
-        case 2: return fill(special, reinterpret_cast<uint16_t*>(at), warp, local_base);
-        case 4: return fill(special, reinterpret_cast<uint32_t*>(at), warp, local_base);
-        case 8: return fill(special, reinterpret_cast<uint64_t*>(at), warp, local_base);
+        case 0: *reinterpret_cast<uint32_t*>(at) = special_value(special, warp, 0, frame) ? all_lanes : 0; return;
+        case 2: return fill(special, reinterpret_cast<uint16_t*>(at), warp, frame);
+        case 4: return fill(special, reinterpret_cast<uint32_t*>(at), warp, frame);
+        case 8: return fill(special, reinterpret_cast<uint64_t*>(at), warp, frame);
         default: return;
     }
 }

@@ -9,6 +9,7 @@
 namespace softcuda {
 
 class WarpState;
+struct Frame;
 
 // The first group is constant while a function runs: such a register is a row, filled when its frame is made.
 // The second changes while it runs: reading one is an operation.
@@ -66,6 +67,7 @@ enum class Special : uint8_t {
     current_graph_exec,
     zero,
     local_base,           // hidden: where this activation's .local variables begin
+    stack_taken,          // hidden: what alloca has taken of the stack's end, in its callers
     dynamic_shared_base,  // hidden: where `extern .shared` begins
     // --- dynamic
     clock,
@@ -84,10 +86,10 @@ inline constexpr bool is_dynamic(Special special) { return special >= Special::c
 // "%tid.x" -> tid_x; false: no such register.
 bool special_from_name(std::string_view name, Special& special);
 
-// The value of `special` in `lane` of the warp, whose function keeps its .local variables at `local_base`.
-uint64_t special_value(Special special, const WarpState& warp, int lane, uint32_t local_base);
+// The value of `special` in `lane` of the warp, whose function runs in `frame`.
+uint64_t special_value(Special special, const WarpState& warp, int lane, const Frame& frame);
 
-// Fills a row of any width.
-void fill_special(Special special, Row row, std::byte* frame, const WarpState& warp, uint32_t local_base);
+// Fills the frame's row, of any width.
+void fill_special(Special special, Row row, const WarpState& warp, const Frame& frame);
 
 }  // namespace softcuda
