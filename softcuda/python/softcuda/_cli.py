@@ -15,6 +15,7 @@ from pathlib import Path
 from softcuda import __version__, _select, _toolkit
 
 USAGE = """softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]
+       softcuda profile [--json FILE] [-m] PROGRAM [ARGUMENTS...]
        softcuda info
        softcuda --version"""
 
@@ -165,6 +166,10 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"]:  # what follows belongs to the program
         return run(arguments[1:])
+    if arguments[:1] == ["profile"]:
+        from softcuda import _profile
+
+        return _profile.main(arguments[1:], run)
     parser = argparse.ArgumentParser(prog="softcuda", usage=USAGE, description="A CUDA device made of software.")
     parser.add_argument("--version", action="version", version=f"softcuda {__version__}")
     parser.add_argument("command", choices=["run", "info"])

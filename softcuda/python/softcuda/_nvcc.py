@@ -18,6 +18,7 @@ Imports are few: every compilation starts this.
 
 from __future__ import annotations
 
+import binascii
 import os
 import re
 import subprocess
@@ -197,6 +198,17 @@ def constant_bytes(ptx: str) -> int:
     return total
 
 
+def source_note(path: str) -> str:
+    """The source that was compiled, so that who shows its lines need not find it again: PyCUDA deletes it."""
+    try:
+        with open(path, "rb") as source:
+            text = source.read()
+    except OSError:
+        return ""
+    packed = binascii.b2a_base64(zlib.compress(text, 9), newline=False).decode()
+    return f"// softcuda: source={os.path.relpath(path)} text={packed}"
+
+
 def target(ptx: str) -> int:
     return int(found[1]) if (found := re.search(r"^\.target\s+sm_(\d+)", ptx, re.MULTILINE)) else 0
 
@@ -234,6 +246,7 @@ def compile_source(nvcc: str, request: Request, options: list[str], scratch: str
         fail("nvcc left no PTX")
     constant = f" constant={constant_bytes(ptx)}"
     known = [note + constant for (architecture, _), note in sorted(notes.items()) if architecture == target(ptx)]
+    known += [note for path in request.inputs if (note := source_note(path))]
     if known:
         ptx = ptx.rstrip("\0\n") + "\n\n" + "\n".join(known) + "\n"
     return ptx

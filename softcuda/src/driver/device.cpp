@@ -10,6 +10,7 @@
 #include "driver/driver.h"
 #include "driver/settings.h"
 #include "generated/profiles.h"
+#include "inspect/inspector.h"
 
 namespace softcuda::driver {
 
@@ -101,8 +102,14 @@ void start_devices() {
     std::lock_guard lock(start_mutex);
     if (devices) return;
     auto* all = new std::vector<Device*>;
-    for (const Settings& settings : read_settings())
-        all->push_back(new Device(CUdevice(all->size()), *settings.profile, settings.memory, settings.machine));
+    for (const Settings& settings : read_settings()) {
+        auto* made = new Device(CUdevice(all->size()), *settings.profile, settings.memory, settings.machine);
+        // L1 and shared memory are one; the profile tells the part that shared memory can have, which is nearly all.
+        made->machine.set_observer(inspect::inspector(
+            made->ordinal, uint32_t(made->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)),
+            uint32_t(settings.machine.warps_per_sm)));
+        all->push_back(made);
+    }
     devices = all;
     // Threads do not survive fork(), so neither do devices: in the child every call answers NOT_INITIALIZED.
     pthread_atfork(nullptr, nullptr, [] { in_child = true; });

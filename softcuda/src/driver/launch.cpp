@@ -165,6 +165,11 @@ TaskRef launch(std::shared_ptr<Context> context, CUstream stream_handle, Request
     } catch (const Refusal& refusal) {
         fail(refusal.code, "launch of kernel " + request.kernel.function->name + " refused: " + refusal.why);
     }
+    if (device().machine.observed()) {
+        const Occupancy blocks =
+            occupancy(device(), request.kernel, int(request.config.block.count()), request.config.dynamic_shared);
+        request.config.occupancy = {blocks.warps, blocks.registers, blocks.shared, blocks.blocks};
+    }
     auto work = [program = request.kernel.program, function = request.kernel.function, config = request.config,
                  context = context.get()]() mutable {  // the task keeps the context alive
         config.elsewhere = visible_elsewhere(*context);

@@ -27,6 +27,10 @@ void apply_note(const std::string& note, Program& program) {
     for (std::string word; words >> word;)
         if (size_t equals = word.find('='); equals != word.npos)
             values[word.substr(0, equals)] = word.substr(equals + 1);
+    if (values.contains("source")) {  // base64 of the compressed text: for whoever shows it
+        program.sources[values["source"]] = values["text"];
+        return;
+    }
     auto index = program.function_index.find(values["kernel"]);
     if (index == program.function_index.end()) return;
     Function& function = *program.functions[index->second];

@@ -360,6 +360,7 @@ Machine::~Machine() {
 }
 
 void Machine::set_observer(Observer* observer) { state_->observer = observer; }
+bool Machine::observed() const { return state_->observer; }
 void Machine::set_printer(std::function<void(std::string_view)> printer) {
     state_->printer.set_sink(std::move(printer));
 }

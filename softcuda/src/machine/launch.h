@@ -24,10 +24,16 @@ struct Dim3 {
 class DeviceServices;
 class Observer;
 
+// Blocks an SM holds, as far as each resource allows; for observers.
+struct OccupancyLimits {
+    int warps = 0, registers = 0, shared = 0, blocks = 0;
+};
+
 struct LaunchConfig {
     Dim3 grid, block, cluster;
     uint32_t dynamic_shared = 0;    // bytes
     bool cooperative = false;       // every block stays resident; %envreg1/2 point to the grid-sync workspace
+    OccupancyLimits occupancy;      // filled in when somebody observes
     std::vector<std::byte> params;  // Function::param_bytes long, laid out as the kernel's .param space
     Memory::View elsewhere;         // what the kernel may use of other devices' memory
 };
@@ -64,6 +70,7 @@ class Machine {
     // One launch at a time uses all workers; concurrent calls from several streams queue inside.
     LaunchResult launch(const Program& program, const Function& kernel, const LaunchConfig& config);
     void set_observer(Observer* observer);                            // null: none; not while a launch runs
+    bool observed() const;
     void set_printer(std::function<void(std::string_view)> printer);  // device printf; default: write(1, …)
     void flush_printf();  // called by the driver at synchronisation, module unload and context end
     const MachineConfig& config() const;

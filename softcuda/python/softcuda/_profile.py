@@ -1,0 +1,323 @@
+"""`softcuda profile`: what each launch asked of the hardware, per kernel and per CUDA source line.
+
+The machine counts per PTX instruction and writes one JSON object a launch (src/inspect/profiler.h); here that becomes
+Nsight Compute's metrics, and softcuda's own, whose names begin with softcuda__: those are counted on PTX or come from
+a model, and need not equal what a GPU counts.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+Numbers = dict[str, float]
+OPERATIONS = {"load": "ld", "store": "st", "atomic": "atom", "reduction": "red"}
+# Of each operation on shared memory NVIDIA counts atomic operations with and without a result together.
+SHARED = OPERATIONS | {"reduction": "atom"}
+
+
+def pipe(instruction: str) -> str:
+    """The pipe of an SM that a PTX instruction goes to, roughly: ptxas has the last word."""
+    opcode, *modifiers = instruction.split(".")
+    if opcode in ("ld", "ldu") and modifiers[:1] in (["param"], ["const"]):
+        return "constant"
+    if opcode in ("ld", "ldu", "st", "atom", "red", "shfl", "ldmatrix", "stmatrix", "cp", "prefetch", "mbarrier"):
+        return "lsu"
+    if opcode in ("mma", "wmma", "wgmma"):
+        return "tensor"
+    if opcode in ("bra", "brx", "call", "ret", "exit", "bar", "barrier", "trap"):
+        return "control"
+    if "f64" in modifiers:
+        return "fp64"
+    if opcode in ("rcp", "sqrt", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh", "popc", "bfind", "brev", "clz") or (
+        opcode == "cvt" and any(re.fullmatch(r"b?f\d+(x2)?", name) for name in modifiers)
+    ):
+        return "xu"
+    floats = {"f32", "f16", "f16x2", "bf16", "bf16x2", "f32x2"} & set(modifiers)
+    if opcode in ("mad", "mul", "fma") or (floats and opcode in ("add", "sub", "div")):
+        return "fma"
+    return "alu"
+
+
+def metrics_of(operations: Iterable[dict[str, Any]]) -> Numbers:
+    """Sums over PTX instructions, under the names that the README lists."""
+    sums: Numbers = defaultdict(float)
+    for operation in operations:
+        warps, lanes = operation["warps"], operation["lanes"]
+        sums["softcuda__warp_instructions.sum"] += warps
+        sums["softcuda__thread_instructions.sum"] += lanes
+        sums[f"softcuda__warp_instructions_pipe_{pipe(operation['text'])}.sum"] += warps
+        sums["softcuda__branches.sum"] += operation.get("branches", 0)
+        sums["softcuda__branches_diverged.sum"] += operation.get("diverged", 0)
+        if traffic := operation.get("global"):
+            kind = OPERATIONS[traffic["access"]]
+            sums[f"l1tex__t_requests_pipe_lsu_mem_global_op_{kind}.sum"] += traffic["requests"]
+            sums[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum"] += traffic["sectors"]
+            sums[f"softcuda__bytes_asked_global_op_{kind}.sum"] += traffic["bytes"]
+            if kind == "ld":
+                sums["softcuda__l1_sectors_hit.sum"] += traffic["hits"]
+        if traffic := operation.get("shared"):
+            kind = SHARED[traffic["access"]]
+            conflicts = traffic["wavefronts"] - traffic["ideal"]
+            if not operation["text"].startswith("cp."):  # the hardware counts asynchronous copies apart
+                sums[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{kind}.sum"] += conflicts
+            sums[f"softcuda__requests_shared_op_{kind}.sum"] += traffic["requests"]
+            sums[f"softcuda__wavefronts_shared_op_{kind}.sum"] += traffic["wavefronts"]
+        if traffic := operation.get("local"):
+            kind = OPERATIONS[traffic["access"]]
+            sums[f"softcuda__requests_local_op_{kind}.sum"] += traffic["requests"]
+            sums[f"softcuda__bytes_asked_local_op_{kind}.sum"] += traffic["bytes"]
+    return dict(sums)
+
+
+def ratios(sums: Numbers) -> Numbers:
+    """What follows from the sums."""
+    found: Numbers = {}
+    if warps := sums.get("softcuda__warp_instructions.sum"):
+        found["softcuda__active_lanes_per_warp_instruction.ratio"] = sums["softcuda__thread_instructions.sum"] / warps
+    if sectors := sums.get("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"):
+        found["softcuda__l1_hit_rate.pct"] = 100 * sums["softcuda__l1_sectors_hit.sum"] / sectors
+    return found
+
+
+def by_line(operations: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    lines: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for operation in operations:
+        lines[operation["file"], operation["line"]].append(operation)
+    return lines
+
+
+def tidy(numbers: Numbers) -> Numbers:
+    return {
+        name: int(value) if float(value).is_integer() else round(value, 4) for name, value in sorted(numbers.items())
+    }
+
+
+class Launch:
+    """One launch, from the machine's own record of it."""
+
+    def __init__(self, raw: dict[str, Any], sources: dict[str, list[str]]) -> None:
+        self.kernel: str = raw["kernel"]
+        self.grid: list[int] = raw["grid"]
+        self.block: list[int] = raw["block"]
+        self.raw = raw
+        self.sources = sources
+        sums = metrics_of(raw["operations"])
+        self.metrics = sums | ratios(sums) | raw["launch"] | {"softcuda__bytes_from_memory.sum": raw["memory_bytes"]}
+
+    def source(self, file: str, line: int) -> str:
+        text = self.sources.get(file, [])
+        return text[line - 1].rstrip() if 0 < line <= len(text) else ""
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Per source line, the costliest first."""
+        rows = []
+        for (file, line), operations in by_line(self.raw["operations"]).items():
+            sums = metrics_of(operations)
+            numbers = {name: value for name, value in (sums | ratios(sums)).items() if value}
+            rows.append({"file": file, "line": line, "source": self.source(file, line), "metrics": numbers})
+        return sorted(rows, key=lambda row: -cost(row["metrics"]))
+
+    def json(self) -> dict[str, Any]:
+        rows = [row | {"metrics": tidy(row["metrics"])} for row in self.lines()]
+        return {
+            "kernel": self.kernel,
+            "grid": self.grid,
+            "block": self.block,
+            "metrics": tidy(self.metrics),
+            "lines": rows,
+        }
+
+
+def cost(numbers: Numbers) -> float:
+    """Cycles of an SM's pipes that a line takes, at the least: what the table is sorted by.
+
+    A warp instruction takes an issue slot, of which an SM has four a cycle; a sector takes a quarter of the 128 bytes
+    that L1 moves a cycle, a wavefront of shared memory a whole cycle.
+    """
+    sectors = sum(value for name, value in numbers.items() if name.startswith("l1tex__t_sectors"))
+    wavefronts = sum(value for name, value in numbers.items() if name.startswith("softcuda__wavefronts_shared"))
+    return numbers.get("softcuda__warp_instructions.sum", 0) / 4 + sectors / 4 + wavefronts
+
+
+def unpacked(file: str, text: str) -> dict[str, list[str]]:
+    """Lines by file name, with `#line 12 "name"` understood as the compiler does."""
+    found: dict[str, list[str]] = defaultdict(list)
+    number = 1
+    for line in zlib.decompress(base64.b64decode(text)).decode(errors="replace").splitlines():
+        if named := re.match(r'\s*#\s*line\s+(\d+)(?:\s+"([^"]*)")?', line):
+            number, file = int(named[1]), named[2] or file
+            continue
+        lines = found[file]
+        lines += [""] * (number - len(lines))
+        lines[number - 1] = line
+        number += 1
+    return found
+
+
+def read(folder: Path) -> list[Launch]:
+    """The launches of a program and its child processes; what a process was writing when it was killed is left out."""
+    launches = []
+    for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_ctime):
+        sources: dict[str, list[str]] = {}
+        for line in path.read_text(errors="replace").splitlines():
+            try:
+                raw = json.loads(line)
+            except ValueError:
+                continue
+            if "sources" in raw:
+                sources = {}
+                for file, text in raw["sources"].items():
+                    sources |= unpacked(file, text)
+            else:
+                launches.append(Launch(raw, sources))
+    return launches
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+
+def whole(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def summary(launch: Launch) -> list[str]:
+    """What there is to say of a kernel, a line a part of the machine."""
+    m: dict[str, float] = defaultdict(float, launch.metrics)
+    total = m["softcuda__warp_instructions.sum"]
+    out = [
+        f"  {whole(total)} warp instructions,"
+        f" {m['softcuda__active_lanes_per_warp_instruction.ratio']:.1f} of 32 lanes active"
+        f"; {whole(m['softcuda__branches.sum'])} branches, {whole(m['softcuda__branches_diverged.sum'])} diverged"
+    ]
+    for kind, word in (("ld", "loads"), ("st", "stores"), ("atom", "atomics"), ("red", "reductions")):
+        if requests := m[f"l1tex__t_requests_pipe_lsu_mem_global_op_{kind}.sum"]:
+            sectors = m[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum"]
+            asked = m[f"softcuda__bytes_asked_global_op_{kind}.sum"]
+            text = f"  global {word}: {whole(requests)} requests, {whole(sectors)} sectors"
+            text += f" ({sectors / requests:.1f} a request"
+            if kind in ("ld", "st"):
+                text += f", {100 * asked / (32 * sectors):.0f} % of their bytes asked for"
+            out.append(
+                text + ")" + (f"; L1 hits {m['softcuda__l1_hit_rate.pct']:.0f} % (model)" if kind == "ld" else "")
+            )
+    for kind, word in (("ld", "loads"), ("st", "stores"), ("atom", "atomics")):
+        if requests := m[f"softcuda__requests_shared_op_{kind}.sum"]:
+            wavefronts = m[f"softcuda__wavefronts_shared_op_{kind}.sum"]
+            conflicts = m[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{kind}.sum"]
+            out.append(
+                f"  shared {word}: {whole(requests)} requests, {whole(wavefronts)} wavefronts,"
+                f" {whole(conflicts)} bank conflicts"
+            )
+    limits = {
+        "warps": m["launch__occupancy_limit_warps"],
+        "registers": m["launch__occupancy_limit_registers"],
+        "shared memory": m["launch__occupancy_limit_shared_mem"],
+        "blocks": m["launch__occupancy_limit_blocks"],
+    }
+    least = min(limits.values())
+    shared = m["launch__shared_mem_per_block_static"] + m["launch__shared_mem_per_block_dynamic"]
+    out.append(
+        f"  {whole(m['launch__registers_per_thread'])} registers a thread, {whole(shared)} bytes of shared memory"
+        f" a block; occupancy {m['sm__maximum_warps_per_active_cycle_pct']:.0f} %, limited by "
+        + " and ".join(name for name, limit in limits.items() if limit == least)
+    )
+    return out
+
+
+def table(launch: Launch, width: int, most: int = 12) -> list[str]:
+    """Source lines, the costliest first."""
+    heads = ("line", "warp instr.", "lanes", "sectors/req.", "conflicts", "source")
+    rows = []
+    every = launch.lines()
+    total = sum(cost(row["metrics"]) for row in every) or 1
+    shown = [row for row in every if cost(row["metrics"]) >= total / 200][:most]
+    for row in shown:
+        m: dict[str, float] = defaultdict(float, row["metrics"])
+        requests = sum(v for k, v in m.items() if k.startswith("l1tex__t_requests"))
+        sectors = sum(v for k, v in m.items() if k.startswith("l1tex__t_sectors"))
+        conflicts = sum(v for k, v in m.items() if k.startswith("l1tex__data_bank_conflicts"))
+        shared = any(k.startswith("softcuda__requests_shared") for k in m)
+        rows.append(
+            (
+                f"{Path(row['file']).name}:{row['line']}",
+                whole(m["softcuda__warp_instructions.sum"]),
+                f"{m['softcuda__active_lanes_per_warp_instruction.ratio']:.1f}",
+                f"{sectors / requests:.1f}" if requests else "",
+                whole(conflicts) if shared else "",
+                row["source"].strip(),
+            )
+        )
+    widths = [max(len(str(cell)) for cell in column) for column in zip(heads, *rows, strict=True)]
+    widths[-1] = max(10, width - sum(widths[:-1]) - 2 * len(widths))
+    out = []
+    for cells in (heads, *rows):
+        aligned = [cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:-1], widths[1:-1], strict=True))]
+        source = cells[-1] if len(cells[-1]) <= widths[-1] else cells[-1][: widths[-1] - 1] + "…"
+        out.append("  " + "  ".join([*aligned, source]).rstrip())
+    if len(every) > len(shown):
+        out.append(f"  … and {len(every) - len(shown)} cheaper lines")
+    return out
+
+
+def report(launches: list[Launch]) -> str:
+    """Kernels in the order of their first launches; those of one shape and one outcome are told once."""
+    width = max(60, shutil.get_terminal_size((100, 24)).columns)
+    groups: dict[str, list[int]] = defaultdict(list)
+    for index, launch in enumerate(launches):
+        groups[json.dumps([launch.kernel, launch.grid, launch.block, launch.metrics], sort_keys=True)].append(index)
+    out = []
+    for indices in groups.values():
+        launch = launches[indices[0]]
+        which = f"launch {indices[0] + 1}" if len(indices) == 1 else f"{len(indices)} launches, first {indices[0] + 1}"
+        shape = f"grid {'x'.join(map(str, launch.grid))}, block {'x'.join(map(str, launch.block))}"
+        out += ["", f"{launch.kernel}  ({which} of {len(launches)}; {shape})", *summary(launch), *table(launch, width)]
+    out += ["", "Requests, sectors and bank conflicts are what a GPU counts; the rest is counted on PTX or modelled."]
+    return "\n".join(out[1:])
+
+
+def main(arguments: list[str], run: Callable[[list[str]], int]) -> int:
+    """`softcuda profile [--json FILE] [-m] PROGRAM ...`: `run` runs the program; its ending stays its own."""
+    file = None
+    if arguments[:1] == ["--json"]:
+        if len(arguments) < 2:
+            sys.exit("softcuda: profile --json needs the name of a file")
+        file, arguments = Path(arguments[1]), arguments[2:]
+        if not file.absolute().parent.is_dir():
+            sys.exit(f"softcuda: there is no folder {file.absolute().parent} to write {file.name} in")
+    with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
+        os.environ["SOFTCUDA_INSPECT"] = f"profile:{folder}"  # child processes inherit it
+        whole_run = False
+        try:
+            code = run(arguments)
+            whole_run = True
+        except SystemExit:
+            whole_run = True
+            raise
+        finally:
+            show(read(Path(folder)), file, partial=not whole_run)
+    return code
+
+
+def show(launches: list[Launch], file: Path | None, *, partial: bool) -> None:
+    sys.stdout.flush()
+    if partial:
+        print("softcuda: the program did not end by itself: the profile has what ran until then", file=sys.stderr)
+    if file is not None:
+        new = file.with_name(f".{file.name}.{os.getpid()}")
+        new.write_text(json.dumps([launch.json() for launch in launches], indent=1) + "\n")
+        os.replace(new, file)
+    elif launches:
+        print("\n" + report(launches))
+    else:
+        print("softcuda: no kernel was launched", file=sys.stderr)
