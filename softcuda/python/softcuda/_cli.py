@@ -59,6 +59,16 @@ def not_python(program: Path) -> str:
     return ""
 
 
+def check_program(arguments: list[str]) -> None:
+    """End with one line if `[-m] PROGRAM ...` names none that can run."""
+    module = arguments[:1] == ["-m"]
+    arguments = arguments[module:]
+    if not arguments:
+        sys.exit("softcuda: run what? softcuda run program.py, or softcuda run -m module")
+    if not module and (mistake := not_python(Path(arguments[0]))):
+        sys.exit(f"softcuda: {mistake}")
+
+
 def run(arguments: list[str]) -> int:
     """Run a program or module on softcuda whatever the machine has, as `python` would run it."""
     if arguments[:1] == ["--seed"]:  # the order of warps and blocks, shuffled
@@ -66,13 +76,10 @@ def run(arguments: list[str]) -> int:
             sys.exit(f"softcuda: --seed {seed} is not a whole number (0: no shuffling)")
         os.environ["SOFTCUDA_SEED"] = seed
         arguments = arguments[2:]
+    check_program(arguments)
     module = arguments[:1] == ["-m"]
     arguments = arguments[module:]
-    if not arguments:
-        sys.exit("softcuda: run what? softcuda run program.py, or softcuda run -m module")
     program = Path(arguments[0])
-    if not module and (mistake := not_python(program)):
-        sys.exit(f"softcuda: {mistake}")
     os.environ["SOFTCUDA"] = "force"  # child processes inherit it
     try:
         _select.activate_once()  # for programs, too, that open libcuda.so.1 in a way the hook does not see
@@ -169,7 +176,7 @@ def main() -> int:
     if arguments[:1] == ["profile"]:
         from softcuda import _profile
 
-        return _profile.main(arguments[1:], run)
+        return _profile.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="softcuda", usage=USAGE, description="A CUDA device made of software.")
     parser.add_argument("--version", action="version", version=f"softcuda {__version__}")
     parser.add_argument("command", choices=["run", "info"])

@@ -8,6 +8,8 @@ a model, and need not equal what a GPU counts.
 from __future__ import annotations
 
 import base64
+import contextlib
+import ctypes
 import json
 import os
 import re
@@ -16,9 +18,11 @@ import sys
 import tempfile
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from softcuda import _cli
 
 Numbers = dict[str, float]
 OPERATIONS = {"load": "ld", "store": "st", "atomic": "atom", "reduction": "red"}
@@ -208,9 +212,10 @@ def summary(launch: Launch) -> list[str]:
             text += f" ({sectors / requests:.1f} a request"
             if kind in ("ld", "st"):
                 text += f", {100 * asked / (32 * sectors):.0f} % of their bytes asked for"
-            out.append(
-                text + ")" + (f"; L1 hits {m['softcuda__l1_hit_rate.pct']:.0f} % (model)" if kind == "ld" else "")
-            )
+            out.append(text + ")")
+    if m["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]:
+        hits, bytes_read = m["softcuda__l1_hit_rate.pct"], m["softcuda__bytes_from_memory.sum"]
+        out.append(f"  by the model of the caches, L1 hits {hits:.0f} %; {whole(bytes_read)} bytes come from memory")
     for kind, word in (("ld", "loads"), ("st", "stores"), ("atom", "atomics")):
         if requests := m[f"softcuda__requests_shared_op_{kind}.sum"]:
             wavefronts = m[f"softcuda__wavefronts_shared_op_{kind}.sum"]
@@ -222,7 +227,7 @@ def summary(launch: Launch) -> list[str]:
     limits = {
         "warps": m["launch__occupancy_limit_warps"],
         "registers": m["launch__occupancy_limit_registers"],
-        "shared memory": m["launch__occupancy_limit_shared_mem"],
+        "shared memory": m["softcuda__occupancy_limit_shared_mem"],
         "blocks": m["launch__occupancy_limit_blocks"],
     }
     least = min(limits.values())
@@ -286,8 +291,8 @@ def report(launches: list[Launch]) -> str:
     return "\n".join(out[1:])
 
 
-def main(arguments: list[str], run: Callable[[list[str]], int]) -> int:
-    """`softcuda profile [--json FILE] [-m] PROGRAM ...`: `run` runs the program; its ending stays its own."""
+def main(arguments: list[str]) -> int:
+    """`softcuda profile [--json FILE] [-m] PROGRAM ...`; the program's ending stays its own."""
     file = None
     if arguments[:1] == ["--json"]:
         if len(arguments) < 2:
@@ -295,18 +300,26 @@ def main(arguments: list[str], run: Callable[[list[str]], int]) -> int:
         file, arguments = Path(arguments[1]), arguments[2:]
         if not file.absolute().parent.is_dir():
             sys.exit(f"softcuda: there is no folder {file.absolute().parent} to write {file.name} in")
+    _cli.check_program(arguments)
     with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
         os.environ["SOFTCUDA_INSPECT"] = f"profile:{folder}"  # child processes inherit it
         whole_run = False
         try:
-            code = run(arguments)
+            code = _cli.run(arguments)
             whole_run = True
         except SystemExit:
             whole_run = True
             raise
         finally:
+            finish_launches()
             show(read(Path(folder)), file, partial=not whole_run)
     return code
+
+
+def finish_launches() -> None:
+    """Kernels may still run when the program has come to its end."""
+    with contextlib.suppress(AttributeError):  # no driver was ever loaded
+        ctypes.CDLL(None).cuCtxSynchronize()
 
 
 def show(launches: list[Launch], file: Path | None, *, partial: bool) -> None:

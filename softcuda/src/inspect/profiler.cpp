@@ -136,7 +136,7 @@ void Profiler::launch_end(const Program& program, const Function& kernel, const 
          << ", \"launch__shared_mem_per_block_dynamic\": " << config.dynamic_shared
          << ", \"launch__occupancy_limit_warps\": " << fits.warps
          << ", \"launch__occupancy_limit_registers\": " << fits.registers
-         << ", \"launch__occupancy_limit_shared_mem\": " << fits.shared
+         << ", \"softcuda__occupancy_limit_shared_mem\": " << fits.shared
          << ", \"launch__occupancy_limit_blocks\": " << fits.blocks
          << ", \"sm__maximum_warps_per_active_cycle_pct\": " << 100.0 * double(blocks) * double(warps) / warps_per_sm_
          << "}, \"memory_bytes\": " << loaded.count() * GranuleSet::granule_bytes << ", \"operations\": [";

@@ -28,31 +28,19 @@ bool floats(const ptx::Instruction& instruction) {
     return false;
 }
 
-// An atom whose result nobody reads is a red: nvcc leaves that to ptxas.
-bool is_reduction(const ptx::Instruction& instruction, const ptx::Function& function) {
-    if (instruction.opcode == "red") return true;
-    if (instruction.opcode != "atom" || has(instruction, "exch") || has(instruction, "cas")) return false;
-    if (instruction.operands.empty()) return false;
-    if (instruction.operands[0].kind == OperandKind::sink) return true;
-    const int32_t result = instruction.operands[0].reg;
-    if (instruction.operands[0].kind != OperandKind::reg || result < 0) return false;
-    std::vector<int32_t> registers;
-    for (const ptx::Instruction& other : function.body) {
-        if (other.predicate == result) return false;
-        for (const Operand& operand : other.operands) mentioned(operand, registers);
-    }
-    return std::count(registers.begin(), registers.end(), result) == 1;
-}
-
 // Whether what it does in one block may depend on how far other blocks have come.
-bool depends_on_order(const ptx::Instruction& instruction, const ptx::Function& function) {
+bool depends_on_order(const ptx::Instruction& instruction) {
     if (instruction.opcode == "cp") return has(instruction, "reduce");
     const bool shared = has(instruction, "shared") || has(instruction, "shared::cta");
     if (shared || has(instruction, "local")) return false;
     // Sums, extremes and bit operations of integers come out the same in any order; inc and dec with several bounds do not.
-    if (instruction.opcode == "atom" || instruction.opcode == "red")
-        return floats(instruction) || has(instruction, "inc") || has(instruction, "dec") ||
-               !is_reduction(instruction, function);
+    const bool atom = instruction.opcode == "atom";
+    if (atom || instruction.opcode == "red") {
+        for (std::string_view ordered : {"inc", "dec", "exch", "cas"})
+            if (has(instruction, ordered)) return true;
+        const bool used = atom && !instruction.operands.empty() && instruction.operands[0].kind != OperandKind::sink;
+        return used || floats(instruction);
+    }
     if (instruction.opcode == "ld")
         return has(instruction, "volatile") || has(instruction, "relaxed") || has(instruction, "acquire") ||
                has(instruction, "mmio") || has(instruction, "cv");
@@ -99,7 +87,7 @@ void Layout::read_calls() {
         std::set<std::string>& names = names_[name];
         for (const ptx::Instruction& instruction : function->body) {
             for (const Operand& operand : instruction.operands) collect_names(operand, names);
-            if (!ordered_.contains(name) && depends_on_order(instruction, *function)) ordered_.insert(name);
+            if (!ordered_.contains(name) && depends_on_order(instruction)) ordered_.insert(name);
             if (instruction.opcode == "alloca") growing_.insert(name);
             if (instruction.opcode != "call") continue;
             size_t at = !instruction.operands.empty() && instruction.operands[0].kind == OperandKind::list ? 1 : 0;

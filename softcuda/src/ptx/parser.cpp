@@ -497,6 +497,7 @@ void Parser::parse_function(bool is_entry, const Linkage& linkage) {
         function.has_body = true;
         function_ = &function;
         parse_body(function);
+        drop_unread_results(function);
         function_ = nullptr;
     }
     auto known = function_index_.find(function.name);

@@ -78,6 +78,7 @@ class Parser {
 
     // Bodies
     void parse_body(Function& function);
+    static void drop_unread_results(Function& function);
     void parse_statement(Function& function);
     void parse_registers(Function& function);
     void parse_local_variables(Function& function);

@@ -86,6 +86,7 @@ def test_bytes_from_memory_are_near(counted, kernel):
 
 @pytest.mark.parametrize("kernel", HARDWARE)
 def test_occupancy_limits_are_the_hardwares(counted, kernel):
-    for limit in ("registers", "shared_mem", "warps", "blocks"):
+    # Not that of shared memory: the GPU's is of the carve-out that its driver chose, softcuda's of the largest.
+    for limit in ("registers", "warps", "blocks"):
         name = f"launch__occupancy_limit_{limit}"
         assert counted[kernel]["metrics"][name] == HARDWARE[kernel]["metrics"][name], name
