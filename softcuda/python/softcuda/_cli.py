@@ -16,6 +16,7 @@ from softcuda import __version__, _select, _toolkit
 
 USAGE = """softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]
        softcuda profile [--json FILE] [-m] PROGRAM [ARGUMENTS...]
+       softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM [ARGUMENTS...]
        softcuda info
        softcuda --version"""
 
@@ -177,6 +178,10 @@ def main() -> int:
         from softcuda import _profile
 
         return _profile.main(arguments[1:])
+    if arguments[:1] == ["check"]:
+        from softcuda import _check
+
+        return _check.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="softcuda", usage=USAGE, description="A CUDA device made of software.")
     parser.add_argument("--version", action="version", version=f"softcuda {__version__}")
     parser.add_argument("command", choices=["run", "info"])

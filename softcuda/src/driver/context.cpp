@@ -5,6 +5,7 @@
 #include "driver/driver.h"
 #include "driver/module.h"
 #include "driver/pool.h"
+#include "machine/observer.h"
 
 namespace softcuda::driver {
 
@@ -70,7 +71,10 @@ void destroy_context(const std::shared_ptr<Context>& context) {
         handles().remove(reinterpret_cast<void*>(object->handle));
     auto view = gpu.memory.view();
     for (const Allocation& allocation : *view)
-        if (allocation.context == context->serial) gpu.memory.release(allocation.base);
+        if (allocation.context == context->serial) {
+            if (gpu.machine.observer()) gpu.machine.observer()->leaked(allocation);
+            gpu.memory.release(allocation.base);
+        }
     for (void* host : context->registered) gpu.memory.release(reinterpret_cast<uint64_t>(host));
     handles().remove(reinterpret_cast<void*>(context->handle));
     forget_peer(context->serial);

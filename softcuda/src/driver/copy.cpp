@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "machine/observer.h"
+
 namespace softcuda::driver {
 
 namespace {
@@ -10,6 +12,12 @@ constexpr size_t staging_limit =
 }
 
 void Copy::execute() const {
+    const auto target = reinterpret_cast<uint64_t>(to.base);
+    if (to.place == Place::device && device().machine.observed())
+        if (const Located at = locate(target))
+            for (size_t z = 0; z < depth; ++z)
+                for (size_t y = 0; y < height; ++y)
+                    at.device->machine.observer()->written(target + z * to.plane + y * to.pitch, width);
     bool flat = height == 1 && depth == 1;
     if (flat) {
         std::memmove(to.base, from.base, width);  // D2D within one buffer may overlap

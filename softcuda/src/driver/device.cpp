@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "driver/settings.h"
 #include "generated/profiles.h"
 #include "inspect/inspector.h"
+#include "machine/observer.h"
 
 namespace softcuda::driver {
 
@@ -111,6 +113,16 @@ void start_devices() {
         all->push_back(made);
     }
     devices = all;
+    if ((*all)[0]->machine.observed())
+        std::atexit([] {
+            if (forked()) return;
+            for (Device* gpu : *devices) {
+                const auto view = gpu->memory.view();
+                for (const Allocation& allocation : *view)
+                    if (allocation.context) gpu->machine.observer()->leaked(allocation);
+                gpu->machine.observer()->process_end();
+            }
+        });
     // Threads do not survive fork(), so neither do devices: in the child every call answers NOT_INITIALIZED.
     pthread_atfork(nullptr, nullptr, [] { in_child = true; });
 }

@@ -3,6 +3,7 @@
 
 #include "driver/driver.h"
 #include "driver/pool.h"
+#include "machine/observer.h"
 
 namespace softcuda::driver {
 
@@ -16,14 +17,17 @@ void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 uint64_t allocate(const std::shared_ptr<Context>& context, size_t bytes, MemoryKind kind, const char* label) {
     require(bytes > 0);
+    uint64_t address = 0;
     try {
-        return context->gpu->memory.allocate(bytes, kind, label, 256, context->serial);
+        address = context->gpu->memory.allocate(bytes, kind, label, 256, context->serial);
     } catch (const std::bad_alloc&) {
         // What freed memory the pools keep, or will get once their streams are there, is for everybody.
         synchronize(context);
         trim_pools(true);
-        return context->gpu->memory.allocate(bytes, kind, label, 256, context->serial);
+        address = context->gpu->memory.allocate(bytes, kind, label, 256, context->serial);
     }
+    if (auto* observer = context->gpu->machine.observer()) observer->allocated(address, bytes);
+    return address;
 }
 
 // The allocation that starts at `address` and is one of the kinds that `accept` names, or CUDA_ERROR_INVALID_VALUE.

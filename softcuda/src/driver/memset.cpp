@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "driver/copy.h"
+#include "machine/observer.h"
 
 using namespace softcuda::driver;
 
@@ -19,8 +20,12 @@ void fill(std::shared_ptr<Context> context, CUstream handle, CUdeviceptr address
     shape.to.pitch = pitch;
     check(shape.to, shape);
     if (shape.empty()) return;
+    auto* observer = context->gpu->machine.observer();
     Scheduler::get().submit(context, *stream, Engine::copy, [=, pages = shape.to.pages] {
-        for (size_t y = 0; y < height; ++y) std::fill_n(reinterpret_cast<T*>(address + y * pitch), width, value);
+        for (size_t y = 0; y < height; ++y) {
+            if (observer) observer->written(address + y * pitch, row);
+            std::fill_n(reinterpret_cast<T*>(address + y * pitch), width, value);
+        }
     });
 }
 

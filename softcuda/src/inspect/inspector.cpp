@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "inspect/checker.h"
 #include "inspect/profiler.h"
 
 namespace softcuda::inspect {
@@ -19,6 +20,7 @@ Observer* inspector(int device, uint32_t l1_bytes, uint32_t warps_per_sm) {
     const std::string path = std::string(text.substr(colon + 1)) + "/" + std::to_string(getpid()) +
                              "-" + std::to_string(device) + ".jsonl";
     if (text.substr(0, colon) == "profile") return new Profiler(path, l1_bytes, warps_per_sm);
+    if (text.substr(0, colon) == "check") return new Checker(path);
     return nullptr;
 }
 

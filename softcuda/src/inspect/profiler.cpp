@@ -89,8 +89,9 @@ void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& even
     Worker& own = worker(place);
     Count& count = *own.current;  // not the Op of the event: an instruction may resolve an address apart
     if (event.space != Space::shared && event.space != Space::global && event.space != Space::local) return;
-    Count::Traffic& traffic =
-        event.space == Space::shared ? count.shared : event.space == Space::global ? count.global : count.local;
+    Count::Traffic& traffic = event.space == Space::shared   ? count.shared
+                              : event.space == Space::global ? count.global
+                                                             : count.local;
     traffic.access = event.access;
     traffic.requests += 1;
     traffic.bytes += uint64_t(event.bytes) * static_cast<uint32_t>(std::popcount(event.lanes));

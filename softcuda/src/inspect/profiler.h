@@ -14,8 +14,8 @@ namespace softcuda::inspect {
 
 // Of one PTX instruction.
 struct Count {
-    uint64_t warps = 0, lanes = 0;            // executions, and the lanes that took part
-    uint64_t branches = 0, diverged = 0;      // of a branch: executions, and those whose lanes parted
+    uint64_t warps = 0, lanes = 0;        // executions, and the lanes that took part
+    uint64_t branches = 0, diverged = 0;  // of a branch: executions, and those whose lanes parted
     // An instruction may touch two spaces (cp.async), each in one way.
     struct Traffic {
         Access access = Access::load;

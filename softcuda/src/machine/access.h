@@ -15,6 +15,12 @@ namespace softcuda::SOFTCUDA_LEVEL {
 enum class Region : uint8_t { global, shared, local, constant, kernel_param, slot, generic, cluster };
 inline constexpr uint8_t mark_spins = 1;   // a waiting loop would contain it
 inline constexpr uint8_t mark_result = 2;  // atom: somebody reads the result
+// For observers: volatile and stronger; release semantics; st: log2 of the bytes of an element's row, in the upper half.
+inline constexpr uint8_t mark_strong = 4;
+inline constexpr uint8_t mark_release = 8;
+inline uint8_t mark_value(int row_bytes) {
+    return static_cast<uint8_t>(std::countr_zero(static_cast<unsigned>(row_bytes)) << 4);
+}
 
 inline Space space_of(Region region) {
     switch (region) {
@@ -124,8 +130,20 @@ inline void effective(Warp& warp, const Op& op, uint32_t lanes, uint64_t* at) {
 [[gnu::cold, gnu::noinline]] inline void observe(Warp& warp, const Op& op, uint32_t lanes, uint32_t bytes,
                                                  Region region, Access access, const uint64_t* at) {
     auto& state = static_cast<WarpState&>(warp);
+    const int value = op.small[3] >> 4;
+    MemoryEvent event{.space = space_of(region),
+                      .access = access,
+                      .lanes = lanes,
+                      .bytes = bytes,
+                      .addresses = at,
+                      .strong = (op.small[3] & mark_strong) != 0,
+                      .release = (op.small[3] & mark_release) != 0,
+                      .remote = region == Region::cluster,
+                      .value_bytes = static_cast<uint8_t>(value ? 1 << value : 0),
+                      .frame = warp.frame,
+                      .shared = warp.block->shared};
     if (region != Region::generic) {
-        warp.observer->memory(state.place(), op, {space_of(region), access, lanes, bytes, at});
+        warp.observer->memory(state.place(), op, event);
         return;
     }
     // Generic accesses are reported as what they point into, one event a space.
@@ -137,10 +155,16 @@ inline void effective(Warp& warp, const Op& op, uint32_t lanes, uint64_t* at) {
         bool local = at[lane] >= local_window && at[lane] < local_window_end;
         offsets[lane] = shared ? at[lane] & 0xffffff : local ? at[lane] - local_window : at[lane];
         masks[shared ? 1 : local ? 2 : 0] |= 1u << lane;
+        if (shared && (at[lane] - shared_window) >> 24) event.remote = true;
     }
     constexpr Space spaces[3] = {Space::global, Space::shared, Space::local};
     for (int k = 0; k < 3; ++k)
-        if (masks[k]) warp.observer->memory(state.place(), op, {spaces[k], access, masks[k], bytes, offsets});
+        if (masks[k]) {
+            event.space = spaces[k];
+            event.lanes = masks[k];
+            event.addresses = offsets;
+            warp.observer->memory(state.place(), op, event);
+        }
 }
 
 inline bool fits_global(Warp& warp, const Op& op, uint64_t bytes, Access access, const Extent& e) {

@@ -108,6 +108,7 @@ bool Block::arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& resu
 
 void Block::release(uint32_t id) {
     Barrier& barrier = barriers[id];
+    if (launch->observer) launch->observer->barrier_done(warps[0]->place(), id, barrier.live_arrived);
     for (auto& warp : warps) {
         for (Group& group : warp->groups) {
             if (group.wait != Wait::barrier || group.barrier != id) continue;
@@ -130,12 +131,14 @@ void Cluster::complete_barrier() {
     for (const Block* block : blocks) live += block->live;
     if (arrived == 0 || arrived < live) return;
     arrived = 0;
-    for (Block* block : blocks)
+    for (Block* block : blocks) {
+        if (block->launch->observer) block->launch->observer->cluster_done(block->warps[0]->place(), this);
         for (auto& warp : block->warps) {
             warp->cluster_pending = 0;
             for (Group& group : warp->groups)
                 if (group.wait == Wait::cluster) group.wait = Wait::ready, group.age = 0;
         }
+    }
 }
 
 void Block::arrive_in_cluster(WarpState& warp, uint32_t lanes) {
@@ -146,6 +149,7 @@ void Block::arrive_in_cluster(WarpState& warp, uint32_t lanes) {
 
 void Block::lanes_exited(WarpState& warp, uint32_t lanes) {
     live -= static_cast<uint32_t>(std::popcount(lanes));
+    if (launch->observer) launch->observer->exited(warp.place(), lanes);
     if (cluster->arrived) {
         cluster->arrived -= static_cast<uint32_t>(std::popcount(lanes & warp.cluster_pending));
         cluster->complete_barrier();

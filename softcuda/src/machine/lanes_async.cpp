@@ -82,6 +82,7 @@ void decode_copy_arrive(Decoder& decoder) {
     Address address = decoder.address(0, space_name(region));
     Op& op = decoder.emit(exec_copy_arrive);
     set_address(op, address, region);
+    op.small[3] = mark_release;
     op.small[4] = noinc;
 }
 
@@ -130,7 +131,8 @@ enum class Arrival : uint8_t { init, inval, arrive, arrive_drop, expect_tx, comp
 // b: count or bytes (0: no row, 1); small[4]: Arrival; small[5]: 1 if bytes are expected too, then c: bytes.
 void exec_mbarrier(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
-    resolve_any(warp, op, lanes, 8, Access::atomic, addresses.at);
+    const bool fresh = static_cast<Arrival>(op.small[4]) == Arrival::init;
+    resolve_any(warp, op, lanes, 8, fresh ? Access::store : Access::atomic, addresses.at);
     each_active(lanes, [&](int i) {
         auto* at = reinterpret_cast<uint64_t*>(addresses.at[i]);
         const uint32_t count = op.b ? warp.row<uint32_t>(op.b)[i] : 1;
@@ -205,7 +207,7 @@ void decode_mbarrier(Decoder& decoder) {
     const bool parity = waits && decoder.take("parity");
     const bool expects = arrives && decoder.take("expect_tx");
     if (arrives) decoder.take("noComplete");
-    decoder.take_one({"release", "acquire", "relaxed"});
+    const bool relaxed = decoder.take_one({"release", "acquire", "relaxed"}) == 2;
     decoder.take_one({"cta", "cluster"});
     Region region = take_region(decoder);
     if (region != Region::shared && region != Region::cluster && region != Region::generic) decoder.unsupported();
@@ -231,6 +233,7 @@ void decode_mbarrier(Decoder& decoder) {
     set_address(op, address, region);
     op.dst = d.offset, op.b = b.offset, op.c = c.offset;
     op.small[0] = d.offset != 0;
+    op.small[3] = waits ? mark_strong : relaxed || form < 2 ? 0 : mark_release;
     op.small[4] = static_cast<uint8_t>(waits ? parity : form);
     op.small[5] = expects;
 }

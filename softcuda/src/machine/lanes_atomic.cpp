@@ -191,7 +191,7 @@ Exec choose_vector(std::string_view name, Type type) {
 }
 
 void decode_atomic(Decoder& decoder, bool with_result) {
-    decoder.take_one({"relaxed", "acquire", "release", "acq_rel"});
+    const uint8_t order = decoder.take_one({"relaxed", "acquire", "release", "acq_rel"}) >= 2 ? mark_release : 0;
     decoder.take_one({"cta", "cluster", "gpu", "sys"});
     Region region = take_region(decoder);
     if (region != Region::global && region != Region::shared && region != Region::generic && region != Region::cluster)
@@ -229,7 +229,7 @@ void decode_atomic(Decoder& decoder, bool with_result) {
         Op& op = decoder.emit(exec);
         set_address(op, address, region);
         op.small[0] = static_cast<uint8_t>(count);
-        op.small[3] = used ? mark_result | mark_spins : 0;
+        op.small[3] = static_cast<uint8_t>((used ? mark_result | mark_spins : 0) | order);
         op.extra = decoder.keep(rows);
         return;
     }
@@ -242,7 +242,7 @@ void decode_atomic(Decoder& decoder, bool with_result) {
     op.b = b.offset;
     op.c = c.offset;
     op.dst = d.offset;
-    op.small[3] = used ? mark_result | mark_spins : 0;
+    op.small[3] = static_cast<uint8_t>((used ? mark_result | mark_spins : 0) | order);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Loads, stores, address conversions, fences and prefetches.
 #include <atomic>
+#include <utility>
 
 #include "machine/access.h"
 #include "machine/windows.h"
@@ -182,8 +183,17 @@ template <Region region, class Address, bool planned>
 [[gnu::noinline]] void load_close(Warp& warp, const Op& op, uint32_t lanes) {
     Plan* plan = planned ? warp.row<Plan>(op.c) : nullptr;
     if (planned) plan->holds = false;
-    if (warp.observer || !load_windows(warp.row<uint32_t>(op.dst), lanes, warp.row<Address>(op.a),
-                                       static_cast<Address>(op.imm), legal_loads<region>(warp, op), plan)) [[unlikely]]
+    if (warp.observer) [[unlikely]] {
+        Addresses addresses;
+        effective(warp, op, lanes, addresses.at);
+        observe(warp, op, lanes, 4, region, Access::load, addresses.at);
+        Observer* const observer = std::exchange(warp.observer, nullptr);  // told once; a fault ends the launch
+        load_close<region, Address, false>(warp, op, lanes);
+        warp.observer = observer;
+        return;
+    }
+    if (!load_windows(warp.row<uint32_t>(op.dst), lanes, warp.row<Address>(op.a), static_cast<Address>(op.imm),
+                      legal_loads<region>(warp, op), plan)) [[unlikely]]
         exec_load<region, uint32_t, uint32_t, false>(warp, op, lanes);
 }
 
@@ -328,15 +338,11 @@ void choose_close(Decoder& decoder, Op& op, Row base) {
 
 void decode_access(Decoder& decoder, bool load) {
     const size_t address_at = load ? 1 : 0, value_at = load ? 0 : 1;
-    bool spins = false;
-    if (load) {
-        int order = decoder.take_one({"weak", "volatile", "relaxed", "acquire", "mmio"});
-        spins = order >= 1;
-    } else {
-        decoder.take_one({"weak", "volatile", "relaxed", "release", "mmio"});
-    }
-    if (load && decoder.take("mmio")) spins = true;
-    if (!load) decoder.take("mmio");
+    const int order = load ? decoder.take_one({"weak", "volatile", "relaxed", "acquire", "mmio"})
+                           : decoder.take_one({"weak", "volatile", "relaxed", "release", "mmio"});
+    bool strong = order >= 1;
+    if (decoder.take("mmio")) strong = true;
+    bool spins = load && strong;
     decoder.take_one({"cta", "cluster", "gpu", "sys"});
     Region region = take_region(decoder);
     if (load) {
@@ -385,6 +391,9 @@ void decode_access(Decoder& decoder, bool load) {
     if (!op.exec) decoder.unsupported("this combination of type and register width");
     op.small[0] = static_cast<uint8_t>(elements);
     op.small[3] = spins && region != Region::local ? mark_spins : 0;
+    if (strong) op.small[3] |= mark_strong;
+    if (!load && order == 3) op.small[3] |= mark_release;
+    if (!load) op.small[3] |= mark_value(row_bytes);
     op.dst = rows[0];
     if (load && vector_kind < 0 && ptx::bytes_of(type) == 4 && row_bytes == 4 && !op.small[3])
         choose_close(decoder, op, address.base);

@@ -361,6 +361,7 @@ Machine::~Machine() {
 
 void Machine::set_observer(Observer* observer) { state_->observer = observer; }
 bool Machine::observed() const { return state_->observer; }
+Observer* Machine::observer() const { return state_->observer; }
 void Machine::set_printer(std::function<void(std::string_view)> printer) {
     state_->printer.set_sink(std::move(printer));
 }
@@ -444,6 +445,7 @@ LaunchResult Machine::State::move_bytes(const DeviceWork& work, const Function& 
     for (uint64_t row = 0; row < work.height; ++row) {
         const uint64_t to = work.to + row * work.to_pitch, from = work.from + row * work.from_pitch;
         if (!check(to, "write", true) || (copies && !check(from, "read", false))) break;
+        if (observer) observer->written(to, work.width);
         if (copies)
             std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), work.width);
         else
@@ -517,10 +519,11 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
     uint64_t workers =
         machine.workers > 0 ? static_cast<uint64_t>(machine.workers) : std::thread::hardware_concurrency();
     workers = from_environment("SOFTCUDA_THREADS", workers);
-    if (kernel.ordered) workers = 1;
+    if (kernel.ordered || (observer && observer->one_worker())) workers = 1;
     workers = std::clamp<uint64_t>(workers, 1, std::min<uint64_t>(launch.cluster_count, 256));
     if (config.cooperative) workers = 1;  // one worker holds every block
 
+    if (launch.observer) launch.observer->sees(memory.view());
     if (launch.observer) launch.observer->launch_begin(program, kernel, config);
     {
         std::vector<std::unique_ptr<Worker>> crew;

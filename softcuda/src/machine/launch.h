@@ -69,8 +69,9 @@ class Machine {
     // Blocks until the grid is done or failed.  Checked by the driver before: dimensions, shared memory, parameter size.
     // One launch at a time uses all workers; concurrent calls from several streams queue inside.
     LaunchResult launch(const Program& program, const Function& kernel, const LaunchConfig& config);
-    void set_observer(Observer* observer);                            // null: none; not while a launch runs
+    void set_observer(Observer* observer);  // null: none; not while a launch runs
     bool observed() const;
+    Observer* observer() const;
     void set_printer(std::function<void(std::string_view)> printer);  // device printf; default: write(1, …)
     void flush_printf();  // called by the driver at synchronisation, module unload and context end
     const MachineConfig& config() const;

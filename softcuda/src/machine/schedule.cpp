@@ -238,7 +238,10 @@ Stop WarpState::run_loop(int64_t slice) {
                 }
                 case Flow::meet: {
                     if (active == 0 || meet_ready(*op, active, active)) {
-                        if constexpr (observed) observer->instruction(place(), *current->function, *op, active);
+                        if constexpr (observed) {
+                            observer->instruction(place(), *current->function, *op, active);
+                            if (active) observer->meet(place(), *op, active, exited, frame);
+                        }
                         if (active) op->exec(*this, *op, active);
                         ++op;
                         group.pc = static_cast<uint32_t>(op - code);
@@ -264,8 +267,11 @@ Stop WarpState::run_loop(int64_t slice) {
                     }
                     op->exec(*this, *op, active);
                     uint32_t result = 0;
+                    if constexpr (observed)
+                        observer->barrier(place(), *op, active, request.id,
+                                          request.kind != BarrierRequest::Kind::arrive,
+                                          request.threads && request.threads != block->warps.size() * warp_size);
                     bool go_on = block->arrive(*this, *op, active, result);
-                    if constexpr (observed) observer->barrier(place(), *op, active, go_on);
                     if (go_on) {
                         Group here = group;
                         here.lanes = active;
@@ -283,7 +289,10 @@ Stop WarpState::run_loop(int64_t slice) {
                 }
                 case Flow::cluster_barrier: {  // small[0]: 0 arrive, 1 wait
                     group.pc = static_cast<uint32_t>(op - code) + 1;
-                    if (active && op->small[0] == 0) block->arrive_in_cluster(*this, active);
+                    if (active && op->small[0] == 0) {
+                        if constexpr (observed) observer->cluster_arrive(place(), active, block->cluster);
+                        block->arrive_in_cluster(*this, active);
+                    }
                     if (active == 0 || op->small[0] == 0 || !(cluster_pending & active)) {
                         ++op;
                         break;
@@ -523,7 +532,10 @@ void WarpState::run_gathered(const std::vector<size_t>& members, uint32_t lanes)
         for (size_t i : members)
             observer->instruction(place(), *groups[i].frame->function, *groups[i].op, groups[i].lanes);
     const Op& first = *groups[members[0]].op;
-    auto run_for_all = [&](const Op& op) { op.exec(*this, op, lanes); };
+    auto run_for_all = [&](const Op& op) {
+        if (observer) observer->meet(place(), op, lanes, exited, frame);
+        op.exec(*this, op, lanes);
+    };
     bool one_place = true;
     for (size_t i : members)
         one_place = one_place && groups[i].op == &first && groups[i].frame == groups[members[0]].frame;

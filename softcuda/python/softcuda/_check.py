@@ -1,0 +1,366 @@
+"""`softcuda check`: what is wrong with a program's kernels, in words and with the lines to look at.
+
+The machine watches every access and writes one JSON object a finding (src/inspect/checker.h); here that becomes
+sentences, each with a hint.  The program runs in a process of its own, so that what it has not freed when it ends, or
+what it found until it crashed, can be told too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from softcuda._profile import unpacked
+
+Finding = dict[str, Any]
+# What PyCUDA's own kernels are generated from: its reductions and scans.
+LIBRARY = (
+    ("PyCUDA's reduction", ("#define READ_AND_MAP(i)", "#define REDUCE(a, b)", "seq_count")),
+    ("PyCUDA's scan", ("#define SCAN_EXPR(a, b)", "#define WG_SIZE")),
+)
+FAULT = re.compile(
+    r"[^:]+: kernel (?P<kernel>\S+), block \((?P<block>[\d,]+)\), thread \((?P<thread>[\d,]+)\): (?P<what>.*); "
+    r"(?P<file>.*):(?P<line>\d+) \((?P<instruction>[^()]*)\)",
+    re.DOTALL,
+)
+DEADLOCK = re.compile(
+    r"deadlock: kernel \S+, block \((?P<block>[\d,]+)\): .*?\n *warp (?P<warp>\d+), lanes (?P<lanes>0x[0-9a-f]+), "
+    r"[^\n]*: (?P<file>\S+):(?P<line>\d+) \((?P<instruction>[^()]*)\)",
+    re.DOTALL,
+)
+TITLES = {
+    "race": "race in {space} memory",
+    "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
+    "async-copy": "asynchronous copy not waited for",
+    "uninitialised": "read of uninitialised {space} memory",
+    "out-of-bounds": "access out of bounds",
+    "misaligned": "misaligned access",
+    "barrier": "barrier that not every thread reaches",
+    "inactive-lane": "warp operation with a lane that takes no part",
+    "leak": "device memory never freed",
+    "illegal-instruction": "illegal instruction",
+    "stack-overflow": "stack overflow",
+    "assertion": "assertion failed",
+}
+HINTS = {
+    "race": "put __syncthreads() between the two lines, where every thread of the block reaches it",
+    "race between blocks": "blocks run in any order and at once: update with atomics, or leave the second step to"
+    " another launch (or __threadfence() and an atomic counter that tells the last block)",
+    "race in one instruction": "lanes write different values to one place and which one stays is not defined:"
+    " let one of them write, or use an atomic",
+    "warp-synchronous": "since Volta the lanes of a warp need not run in step, and volatile does not change that:"
+    " put __syncwarp() between the two lines, or use a shuffle",
+    "async-copy": "wait for the copy (__pipeline_wait_prior, cg::wait), then let the block meet (__syncthreads())",
+    "uninitialised global": "cuMemAlloc (gpuarray.empty, mem_alloc) leaves what was there: copy or fill first"
+    " (gpuarray.zeros, memset_d32), or write before this line",
+    "uninitialised shared": "shared memory holds nothing when a block begins: write the element first,"
+    " also at the edges",
+    "out-of-bounds": "guard the access, e.g. if (i < n), and check the size of the allocation against grid and block",
+    "misaligned": "an access of n bytes needs an address that is a multiple of n: check the offset and the cast",
+    "barrier": "move the barrier out of the condition (and no early return before it): a guard around the work,"
+    " not around the barrier",
+    "inactive-lane": "name exactly the lanes that take part in the mask, and read only from those: let all lanes come"
+    " and give the idle ones a neutral value",
+    "leak": "free it (DeviceAllocation.free()) or drop the last reference before the context ends",
+}
+
+
+def words(block: list[int]) -> str:
+    return "(" + ",".join(map(str, block)) + ")"
+
+
+def place(who: Finding) -> str:
+    return f"{who['file']}:{who['line']}"
+
+
+def thread(who: Finding) -> str:
+    return f"thread {words(who['thread'])} of block {words(who['block'])}"
+
+
+def does(who: Finding) -> str:
+    verb = {"read": "reads", "write": "writes", "atomic operation": "updates atomically"}.get(who["does"], who["does"])
+    return f"{thread(who)} {verb} at {place(who)}"
+
+
+def sentence(finding: Finding) -> str:
+    """What happened, plainly."""
+    kind, what = finding["kind"], finding.get("what", "")
+    if "message" in finding:
+        return finding["message"]
+    if kind == "leak":
+        count = finding["count"]
+        return (
+            f"{count} allocation{'s' * (count > 1)} of {finding['allocation']['from']},"
+            f" {finding['allocation']['bytes']:,} bytes in all,"
+            f" {'were' if count > 1 else 'was'} alive when the context or the program ended"
+        )
+    first, second = finding["first"], finding.get("second")
+    if kind in ("race", "warp-synchronous", "async-copy") and second:
+        if what == "one instruction":
+            return f"{thread(first)} and {thread(second)} write different values to one address at {place(first)}"
+        ending = {
+            "race": "nothing orders the two",
+            "warp-synchronous": "both are lanes of one warp with no __syncwarp() between",
+            "async-copy": "the asynchronous copy need not have arrived",
+        }[kind]
+        return f"{does(first)}, {does(second)}, and {ending}"
+    if kind == "uninitialised":
+        return f"{does(first)} what nobody has written"
+    if kind == "barrier" and second:
+        if what == "ended":
+            return (
+                f"{finding.get('value', 'some')} threads of the block, {thread(second)} among them, ended without"
+                f" reaching the barrier where {thread(first)} waits ({place(first)})"
+            )
+        return (
+            f"{thread(first)} waits at {place(first)} while {thread(second)} waits at {place(second)}:"
+            " the hardware takes them for one barrier"
+        )
+    if kind == "inactive-lane" and second:
+        if first["does"] == "names":
+            return f"{thread(first)} names {thread(second)} in its mask, which has ended ({place(first)})"
+        mask = f" (mask {finding['value']:#010x})" if "value" in finding else ""
+        return (
+            f"{thread(first)} reads from {thread(second)}, which {second['does']}{mask}, at {place(first)}:"
+            " the value is undefined"
+        )
+    return what or kind
+
+
+def where(finding: Finding) -> str:
+    """The address, and what it belongs to."""
+    if "address" not in finding or finding["kind"] == "leak":
+        return ""
+    if allocation := finding.get("allocation"):
+        text = f"allocation {allocation['number']} ({allocation['bytes']:,} bytes, {allocation['from']})"
+        if "offset" in allocation:
+            return f"byte {allocation['offset']:,} of {text}, address {finding['address']:#x}"
+        return f"{text}, address {finding['address']:#x}"
+    if finding.get("space") == "shared":
+        # _ZZ6kernelPiE4tile, and what else C++ makes of a name
+        mangled = re.search(r"E(\d+)(\w+)$", finding.get("variable", ""))
+        name = mangled[2][: int(mangled[1])] if mangled else finding.get("variable", "")
+        return f"byte {finding['offset']:,} of " + (f"{name}, in" if name else "the block's") + " shared memory"
+    return ""
+
+
+def hint(finding: Finding) -> str:
+    kind, what = finding["kind"], finding.get("what", "")
+    if kind == "race" and what == "blocks":
+        return HINTS["race between blocks"]
+    if kind == "race" and what == "one instruction":
+        return HINTS["race in one instruction"]
+    if kind == "race" and place(finding["first"]) == place(finding["second"]):
+        return "threads touch one element at the same line: use an atomic, or give each thread an element of its own"
+    if kind == "uninitialised":
+        return HINTS[f"uninitialised {finding['space']}"]
+    return HINTS.get(kind, "")
+
+
+class Program:
+    """A module's sources, and whether they are a library's."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self.lines: dict[str, list[str]] = {}
+        for file, text in sources.items():
+            self.lines |= unpacked(file, text)
+        text = "\n".join("\n".join(lines) for lines in self.lines.values())
+        self.library = next((name for name, marks in LIBRARY if all(mark in text for mark in marks)), "")
+
+    def source(self, who: Finding) -> str:
+        lines = self.lines.get(who["file"], [])
+        return lines[who["line"] - 1].strip() if 0 < who["line"] <= len(lines) else ""
+
+
+def understood(raw: Finding, program: Program) -> Finding:
+    """A finding with all that is said of it."""
+    finding = {key: value for key, value in raw.items() if key != "program"}
+    if "message" in finding and (told := FAULT.match(finding["message"])):
+        numbers = {key: [int(n) for n in told[key].split(",")] for key in ("block", "thread")}
+        finding["first"] = {
+            "does": "faults",
+            "file": told["file"],
+            "line": int(told["line"]),
+            "instruction": told["instruction"],
+            **numbers,
+        }
+    if "message" in finding and (told := DEADLOCK.match(finding["message"])):
+        lanes = int(told["lanes"], 16)
+        x, y, _ = finding["block"]
+        number = int(told["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
+        finding["first"] = {
+            "does": "waits",
+            "file": told["file"],
+            "line": int(told["line"]),
+            "instruction": told["instruction"],
+            "block": [int(n) for n in told["block"].split(",")],
+            "thread": [number % x, number // x % y, number // (x * y)],
+        }
+    for who in ("first", "second"):
+        if who in finding:
+            finding[who]["source"] = program.source(finding[who])
+    finding["title"] = TITLES.get(finding["kind"], finding["kind"]).format(space=finding.get("space", ""))
+    finding["text"] = sentence(finding)
+    finding["where"] = where(finding)
+    finding["hint"] = hint(finding)
+    finding["library"] = program.library
+    return finding
+
+
+def read(folder: Path) -> tuple[list[Finding], bool]:
+    """Findings of a program and its child processes, and whether all of those came to their end."""
+    findings: dict[str, Finding] = {}
+    leaks: dict[str, Finding] = {}
+    complete = True
+    for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_ctime):
+        programs: dict[int, Program] = {}
+        ended = False
+        for line in path.read_text(errors="replace").splitlines():
+            try:
+                raw = json.loads(line)
+            except ValueError:
+                continue  # what a process was writing when it was killed
+            if "sources" in raw:
+                programs[raw["program"]] = Program(raw["sources"])
+            elif raw.get("kind") == "leak":
+                leak = leaks.setdefault(raw["allocation"]["from"], raw | {"count": 0, "sizes": []})
+                leak["count"] += 1
+                leak["sizes"].append(raw["allocation"]["bytes"])
+            elif "kind" in raw:
+                finding = understood(raw, programs.get(raw.get("program", 0), Program({})))
+                key = [finding["kernel"], finding["kind"], finding.get("space")]
+                key += sorted(place(finding[who]) for who in ("first", "second") if who in finding)
+                findings.setdefault(json.dumps(key), finding)
+            ended = ended or "end" in raw
+        complete = complete and ended
+    for leak in leaks.values():
+        leak["allocation"]["bytes"] = sum(leak.pop("sizes"))
+        findings[json.dumps(["leak", leak["allocation"]["from"]])] = understood(leak, Program({}))
+    return list(findings.values()), complete
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+
+def told(number: int, finding: Finding, width: int) -> list[str]:
+    def wrapped(text: str, first: str = "   ") -> list[str]:
+        out = []
+        for index, line in enumerate(text.splitlines()):
+            out += textwrap.wrap(line, width, initial_indent=first if index == 0 else "   ", subsequent_indent="   ",
+                                 break_long_words=False, break_on_hyphens=False)  # fmt: skip
+        return out
+
+    kernel = f" in kernel {finding['kernel']}" if "kernel" in finding else ""
+    out = [f"{number}. {finding['title']}{kernel}", *wrapped(finding["text"])]
+    seen = set()
+    for who in ("first", "second"):
+        if who in finding and finding[who].get("source") and place(finding[who]) not in seen:
+            seen.add(place(finding[who]))
+            out.append(f"     {finding[who]['line']:>5} | {finding[who]['source']}")
+    if finding["where"]:
+        out += wrapped(finding["where"])
+    if finding["hint"]:
+        out += wrapped("hint: " + finding["hint"])
+    return out
+
+
+def report(findings: list[Finding]) -> str:
+    width = max(60, shutil.get_terminal_size((100, 24)).columns)
+    own = [finding for finding in findings if not finding["library"]]
+    others = [finding for finding in findings if finding["library"]]
+    count = f"{len(own)} finding{'s' * (len(own) != 1)}" if own else "nothing found"
+    out = [f"softcuda check: {count}"]
+    for number, finding in enumerate(own, 1):
+        out += ["", *told(number, finding, width)]
+    if others:
+        names = ", ".join(sorted({finding["library"] for finding in others}))
+        out += ["", f"in kernels of libraries ({names}); --strict counts them:"]
+        lines: dict[str, list[str]] = {}
+        for finding in others:
+            places = sorted({place(finding[who]) for who in ("first", "second") if who in finding})
+            lines.setdefault(f"{finding['title']} in kernel {finding['kernel']}", []).append(" and ".join(places))
+        for title, places in lines.items():
+            text = f"{title}: {'; '.join(places)}"
+            out += textwrap.wrap(text, width, initial_indent="   ", subsequent_indent="     ")
+    return "\n".join(out)
+
+
+def run(arguments: list[str], folder: str) -> int:
+    """The program in a process of its own; signals are its business."""
+    environment = os.environ | {"SOFTCUDA_INSPECT": f"check:{folder}"}
+    command = [sys.executable, "-m", "softcuda", "run", *arguments]
+
+    before: dict[signal.Signals, Any] = {}
+    child: subprocess.Popen[bytes] | None = None
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        if child is not None and number != signal.SIGINT:  # the terminal sends that one to both
+            child.send_signal(number)
+
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            before[number] = signal.signal(number, hand_on)
+        child = subprocess.Popen(command, env=environment)
+        return child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def main(arguments: list[str]) -> int:
+    """`softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM ...`: 1 if anything was found.
+
+    The status of a program that fails stays its own.
+    """
+    from softcuda._cli import not_python
+
+    file, strict, seed = None, False, []
+    while arguments[:1] in (["--json"], ["--strict"], ["--seed"]):
+        if arguments[0] == "--strict":
+            strict, arguments = True, arguments[1:]
+            continue
+        if arguments[0] == "--seed":  # `softcuda run` reads it
+            if not "".join(arguments[1:2]).isdecimal():
+                sys.exit("softcuda: check --seed needs a whole number (0: no shuffling)")
+            seed, arguments = arguments[:2], arguments[2:]
+            continue
+        if len(arguments) < 2:
+            sys.exit("softcuda: check --json needs the name of a file")
+        file, arguments = Path(arguments[1]), arguments[2:]
+        if not file.absolute().parent.is_dir():
+            sys.exit(f"softcuda: there is no folder {file.absolute().parent} to write {file.name} in")
+    if not arguments or arguments == ["-m"]:
+        sys.exit("softcuda: check what? softcuda check program.py, or softcuda check -m module")
+    if arguments[0] != "-m" and (mistake := not_python(Path(arguments[0]))):
+        sys.exit(f"softcuda: {mistake}")
+    with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
+        code = run([*seed, *arguments], folder)
+        findings, complete = read(Path(folder))
+    show(findings, file, partial=not complete or code < 0)
+    if code < 0:  # as the program ended, so do we
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    return code or int(any(strict or not finding["library"] for finding in findings))
+
+
+def show(findings: list[Finding], file: Path | None, *, partial: bool) -> None:
+    sys.stdout.flush()
+    if partial:
+        print("softcuda: the program did not end by itself: this is what was found until then", file=sys.stderr)
+    if file is not None:
+        new = file.with_name(f".{file.name}.{os.getpid()}")
+        new.write_text(json.dumps({"partial": partial, "findings": findings}, indent=1) + "\n")
+        os.replace(new, file)
+    else:
+        print(report(findings), flush=True)

@@ -1,0 +1,1085 @@
+#include "inspect/checker.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "inspect/json.h"
+
+namespace softcuda::inspect {
+namespace {
+
+// Reads of memory that only the machine or the host fill in are never of nothing.
+bool starts_empty(const Allocation& allocation) {
+    return allocation.kind == MemoryKind::device && allocation.label.starts_with("cuMemAlloc");
+}
+
+const char* name_of(Access access) {
+    switch (access) {
+        case Access::load: return "read";
+        case Access::store: return "write";
+        default: return "atomic operation";
+    }
+}
+
+const char* name_of(FaultKind kind) {
+    switch (kind) {
+        case FaultKind::illegal_address:
+        case FaultKind::invalid_address_space: return "out-of-bounds";
+        case FaultKind::invalid_pc: return "invalid-call";
+        case FaultKind::invalid_free: return "invalid-free";
+        case FaultKind::misaligned_address: return "misaligned";
+        case FaultKind::illegal_instruction: return "illegal-instruction";
+        case FaultKind::trap: return "trap";
+        case FaultKind::assertion: return "assertion";
+        case FaultKind::deadlock: return "barrier";
+        case FaultKind::timeout: return "timeout";
+        case FaultKind::stack_overflow: return "stack-overflow";
+        default: return "failure";
+    }
+}
+
+// Loops over 32 lanes, for what the CPU at hand can do.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE [[gnu::target_clones("default", "avx2", "avx512f")]]
+#else
+#define WIDE
+#endif
+
+// How the two halves of a warp read, as in a tile of 16: all lanes of a half one address; both the same; side by side.
+struct Halves {
+    bool uniform, same, consecutive;
+};
+WIDE Halves halves_of(const uint64_t* at, uint64_t bytes) {
+    uint64_t uniform = 0, same = 0, consecutive = 0;
+    for (uint64_t i = 0; i < 16; ++i) {
+        uniform |= (at[i] ^ at[0]) | (at[i + 16] ^ at[16]);
+        same |= at[i] ^ at[i + 16];
+        consecutive |= at[i] ^ (at[0] + i * bytes);
+    }
+    return {uniform == 0, same == 0, consecutive == 0};
+}
+
+// Of 16 cells.
+struct Range {
+    uint32_t newest = 0, oldest = ~0u, reads = ~0u;
+};
+WIDE Range range_of(const uint32_t* written, const uint32_t* read, const uint32_t* earlier) {
+    Range range;
+    for (int i = 0; i < 16; ++i) {
+        range.newest = std::max(range.newest, written[i]);
+        range.oldest = std::min(range.oldest, written[i]);
+        range.reads = std::min({range.reads, read[i], earlier[i]});
+    }
+    return range;
+}
+
+// Where the lanes' addresses lie, and whether all are aligned.
+struct Extent {
+    uint64_t low = ~0ull, high = 0;
+    bool aligned = true, one = true;
+};
+WIDE Extent extent(const MemoryEvent& event) {
+    Extent e;
+    uint64_t bits = 0;
+    if (event.lanes == all_lanes) {
+        for (int i = 0; i < warp_size; ++i) {
+            e.low = std::min(e.low, event.addresses[i]);
+            e.high = std::max(e.high, event.addresses[i]);
+            bits |= event.addresses[i];
+        }
+    } else {
+        for (uint32_t rest = event.lanes; rest; rest &= rest - 1) {
+            const uint64_t at = event.addresses[std::countr_zero(rest)];
+            e.low = std::min(e.low, at);
+            e.high = std::max(e.high, at);
+            bits |= at;
+        }
+    }
+    e.aligned = (bits & (event.bytes - 1)) == 0;
+    e.one = e.low == e.high;
+    return e;
+}
+
+std::string allocation_text(const Allocation& allocation, uint64_t address) {
+    return ", \"allocation\": {\"number\": " + std::to_string(allocation.serial) +
+           ", \"bytes\": " + std::to_string(allocation.bytes) + ", \"from\": " + quoted(allocation.label) +
+           ", \"offset\": " + std::to_string(address - allocation.base) + "}";
+}
+
+uint32_t lanes_below(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
+
+}  // namespace
+
+Checker::Checker(const std::string& path) : out_(path, std::ios::trunc) { out_ << "{\"begin\": true}" << std::endl; }
+
+// --- launches and blocks
+
+void Checker::launch_begin(const Program& program, const Function& kernel, const LaunchConfig& config) {
+    auto made = std::make_unique<Launch>();
+    made->program = &program;
+    made->kernel = &kernel;
+    made->config = &config;
+    auto& kinds = kinds_of_[program.function_base];
+    if (kinds.size() != program.locations.size()) {
+        kinds.clear();
+        for (const SourceLine& line : program.locations) kinds.push_back(kind_of(line.text));
+    }
+    kinds_ = made->kinds = kinds.data();
+    made->bulk = std::find(kinds.begin(), kinds.end(), Kind::bulk) != kinds.end();
+    launches_.push_back(std::move(made));
+    current_ = nullptr;
+    current_number_ = ~0ull;
+    marks_.forget();  // what earlier launches did comes before
+    if (!program.sources.empty() && sources_told_.insert(program.function_base).second) {
+        out_ << "{\"program\": " << program.function_base << ", \"sources\": {";
+        const char* separator = "";
+        for (const auto& [file, text] : program.sources) {
+            out_ << separator << quoted(file) << ": " << quoted(text);
+            separator = ", ";
+        }
+        out_ << "}}" << std::endl;
+    }
+}
+
+void Checker::launch_end(const Program&, const Function& kernel, const LaunchConfig& config,
+                         const LaunchResult& result) {
+    failed_ = failed_ || !result.ok;
+    if (!result.ok && first_time(name_of(result.kind), line_, line_)) {
+        const Known* known = result.address ? find(result.address) : nullptr;
+        out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(name_of(result.kind))
+             << ", \"kernel\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
+             << ", \"block\": " << triple(config.block) << ", \"message\": " << quoted(result.message)
+             << ", \"address\": " << result.address;
+        if (known) out_ << allocation_text(known->allocation, result.address);
+        out_ << "}" << std::endl;
+    }
+    for (auto& [_, block] : launch().running) {
+        say_unsaid(*block);
+        idle_.push_back(block);
+    }
+    for (const Guess& guess : launch().guesses)
+        if (findings_.insert(guess.key).second) out_ << guess.text << std::endl;
+    launches_.pop_back();
+    kinds_ = launches_.empty() ? nullptr : launch().kinds;
+    current_ = nullptr;
+    current_number_ = ~0ull;
+    marks_.forget();
+}
+
+void Checker::block_begin(const WarpPlace& place) {
+    Launch& own = launch();
+    if (idle_.empty()) {
+        blocks_.push_back(std::make_unique<Block>());
+        idle_.push_back(blocks_.back().get());
+    }
+    Block& block = *idle_.back();
+    idle_.pop_back();
+    block.serial = static_cast<uint32_t>(own.blocks.size());
+    own.blocks.push_back({place.block[0], place.block[1], place.block[2]});
+    const uint64_t threads = own.config->block.count();
+    const size_t warps = (threads + warp_size - 1) / warp_size;
+    block.warps.resize(warps);
+    for (size_t w = 0; w < warps; ++w)
+        block.warps[w].start(lanes_below(static_cast<uint32_t>(std::min<uint64_t>(32, threads - w * warp_size))),
+                             warps);
+    block.groups.assign(warps, 0);
+    block.copies.clear();
+    for (Barrier& barrier : block.barriers) {
+        barrier.clocks.assign(warps, 0);
+        barrier.knows.clear();
+        barrier.waiting.assign(warps, 0);
+        barrier.line.assign(warps, 0);
+        barrier.counted = barrier.told = false;
+    }
+    block.marks.forget();
+    if (block.marks.full()) {
+        block.shared.clear();
+        block.marks.restart();
+    }
+    block.ordered = block.marks.base();
+    block.ended.assign(warps, 0);
+    block.gone = 0;
+    block.unsaid.clear();
+    block.fenced = block.counted = false;
+    if (marks_.full()) forget_global();
+    block.global_phase = marks_.next();
+    const Dim3& grid = own.config->grid;
+    own.running[(uint64_t(place.block[2]) * grid.y + place.block[1]) * grid.x + place.block[0]] = &block;
+    current_number_ = ~0ull;
+}
+
+void Checker::block_end(const WarpPlace& place) {
+    Block& own = block(place);
+    say_unsaid(own);
+    idle_.push_back(&own);
+    launch().running.erase(current_number_);
+    current_number_ = ~0ull;
+}
+
+Checker::Block& Checker::block(const WarpPlace& place) {
+    if (current_number_ != ~0ull && std::equal(place.block, place.block + 3, current_place_)) return *current_;
+    const Dim3& grid = launch().config->grid;
+    const uint64_t number = (uint64_t(place.block[2]) * grid.y + place.block[1]) * grid.x + place.block[0];
+    current_ = launch().running.at(number);
+    current_number_ = number;
+    std::copy_n(place.block, 3, current_place_);
+    return *current_;
+}
+
+void Checker::forget_global() {
+    for (auto& [_, known] : known_) known->shadow.clear();
+    marks_.restart();
+}
+
+// --- instructions that order
+
+Checker::Kind Checker::kind_of(const std::string& text) {
+    Kind kind = Kind::plain;
+    auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+    if (text.starts_with("fence") || text.starts_with("membar")) {
+        const bool wide = has(".gl") || has(".gpu") || has(".sys") || has(".cluster");
+        kind = wide ? Kind::fence : Kind::block_fence;
+    } else if (text.starts_with("cp.async")) {
+        kind = has("bulk")           ? Kind::bulk
+               : has("commit_group") ? Kind::commit
+               : has("wait_group")   ? Kind::wait_group
+               : has("wait_all")     ? Kind::wait_all
+               : has("mbarrier")     ? Kind::arrive
+                                     : Kind::copy;
+    } else if (text.starts_with("st.async") || text.starts_with("red.async") || text.starts_with("st.bulk")) {
+        kind = Kind::bulk;
+    } else if (text.starts_with("atom") && has(".cas")) {
+        kind = Kind::cas;
+    } else if (text.starts_with("shfl.sync")) {
+        kind = has(".up") ? Kind::up : has(".down") ? Kind::down : has(".bfly") ? Kind::bfly : Kind::idx;
+    }
+    return kind;
+}
+
+void Checker::instruction(const WarpPlace& place, const Function&, const Op& op, uint32_t lanes) {
+    line_ = op.line;
+    const Kind what = kinds_[op.line];
+    if (what == Kind::plain || lanes == 0) return;
+    Block& own = block(place);
+    switch (what) {
+        case Kind::fence: snapshot(own, place.warp); break;
+        case Kind::block_fence:
+            own.fenced = true;
+            own.warps[place.warp].fenced = ++own.warps[place.warp].clock;
+            break;
+        case Kind::commit: ++own.groups[place.warp]; break;
+        case Kind::arrive:  // from here on the mbarrier tells of them
+        case Kind::wait_all: wait_for_copies(own, place.warp, own.groups[place.warp] + 1); break;
+        case Kind::wait_group:
+            if (own.groups[place.warp] >= op.imm)
+                wait_for_copies(own, place.warp, own.groups[place.warp] - static_cast<uint32_t>(op.imm));
+            break;
+        default: break;
+    }
+}
+
+void Checker::snapshot(Block& own, uint32_t warp) {
+    WarpOrder& order = own.warps[warp];
+    Snapshot made{own.serial, order.seen, order.knows};
+    made.clocks[warp] = order.clock + 1;
+    order.fenced = ++order.clock;
+    own.fenced = true;
+    order.fence = launch().order.add(std::move(made));
+}
+
+// Groups below `groups` have arrived: their bytes are as if the warp had written them now.
+void Checker::wait_for_copies(Block& own, uint32_t warp, uint32_t groups) {
+    std::erase_if(own.copies, [&](const Copy& copy) {
+        if (copy.warp != warp || copy.group >= groups) return false;
+        if (copy.id >= own.marks.base()) {
+            Mark& mark = own.marks[copy.id];
+            mark.pending = false;
+            mark.clock = own.warps[warp].clock;
+        }
+        return true;
+    });
+}
+
+void Checker::barrier(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t id, bool waits, bool counted) {
+    Block& own = block(place);
+    if (id >= cluster_barrier) return;
+    Barrier& barrier = own.barriers[id];
+    WarpOrder& warp = own.warps[place.warp];
+    join(barrier.clocks, warp.seen);
+    barrier.clocks[place.warp] = std::max(barrier.clocks[place.warp], warp.clock + 1);
+    if (!warp.knows.empty()) join(barrier.knows, warp.knows);
+    ++warp.clock;
+    barrier.counted = barrier.counted || counted || !waits;
+    own.counted = own.counted || barrier.counted;
+    // Lanes of a warp, or warps of a block, at two barriers of the source that the hardware takes for one.
+    auto thread = [](uint32_t w, uint32_t mask) {
+        return w * warp_size + static_cast<uint32_t>(std::countr_zero(mask));
+    };
+    const auto& locations = launch().program->locations;
+    for (uint32_t w = 0; waits && !barrier.told && w < barrier.waiting.size(); ++w) {
+        if (!barrier.waiting[w] || barrier.line[w] == op.line) continue;
+        const bool same_place = locations[barrier.line[w]].line == locations[op.line].line;
+        if (w == place.warp ? same_place && counted : same_place || counted || barrier.counted) continue;
+        barrier.told = true;
+        const Who here{own.serial, thread(place.warp, lanes), op.line, "waits"};
+        const Who there{own.serial, thread(w, barrier.waiting[w]), barrier.line[w], "waits"};
+        if (first_time("barrier", op.line, barrier.line[w]))
+            tell("barrier", "mismatched", "", nullptr, 0, there, &here);
+    }
+    if (!waits) return;
+    if (!barrier.waiting[place.warp]) barrier.line[place.warp] = op.line;
+    barrier.waiting[place.warp] |= lanes;
+}
+
+void Checker::barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads) {
+    Block& own = block(place);
+    Barrier& barrier = own.barriers[id];
+    if (!barrier.counted) join(barrier.clocks, own.ended);
+    const uint64_t all = launch().config->block.count();
+    const bool whole = !barrier.counted && threads >= all - own.gone;
+    if (whole && threads < all) {
+        for (uint32_t w = 0; w < own.warps.size(); ++w) {
+            if (!own.warps[w].exited) continue;
+            uint32_t other = 0;
+            while (other < own.warps.size() && !barrier.waiting[other]) ++other;
+            if (other == own.warps.size()) break;
+            auto thread = [](uint32_t v, uint32_t mask) {
+                return v * warp_size + static_cast<uint32_t>(std::countr_zero(mask));
+            };
+            const Who waits{own.serial, thread(other, barrier.waiting[other]), barrier.line[other], "waits"};
+            const Who gone{own.serial, thread(w, own.warps[w].exited), barrier.line[other], "ended"};
+            if (first_time("barrier", waits.line, 0)) tell("barrier", "ended", "", nullptr, own.gone, waits, &gone);
+            break;
+        }
+    }
+    for (uint32_t w = 0; w < own.warps.size(); ++w) {
+        if (!barrier.waiting[w]) continue;
+        WarpOrder& warp = own.warps[w];
+        join(warp.seen, barrier.clocks);
+        if (!barrier.knows.empty()) join(warp.knows, barrier.knows);
+        warp.meet(barrier.waiting[w]);
+        barrier.waiting[w] = 0;
+    }
+    std::fill(barrier.clocks.begin(), barrier.clocks.end(), 0);
+    barrier.knows.clear();
+    barrier.counted = barrier.told = false;
+    if (whole && own.copies.empty()) own.ordered = own.marks.next();
+    if (whole) own.global_phase = marks_.next();
+}
+
+void Checker::exited(const WarpPlace& place, uint32_t lanes) {
+    Block& own = block(place);
+    WarpOrder& warp = own.warps[place.warp];
+    warp.exited |= lanes;
+    own.gone += static_cast<uint32_t>(std::popcount(lanes));
+    // To the hardware who has ended has come to every barrier.
+    own.ended[place.warp] = std::max(own.ended[place.warp], ++warp.clock);
+}
+
+// The whole cluster waits, and what its blocks wrote before is seen by all.
+void Checker::cluster_arrive(const WarpPlace& place, uint32_t lanes, const void* cluster) {
+    Block& own = block(place);
+    Barrier& barrier = own.barriers[cluster_barrier];
+    WarpOrder& warp = own.warps[place.warp];
+    join(barrier.clocks, warp.seen);
+    barrier.clocks[place.warp] = warp.clock + 1;
+    barrier.waiting[place.warp] |= lanes;
+    snapshot(own, place.warp);
+    const auto address = reinterpret_cast<uint64_t>(cluster);
+    launch().order.leave(address, warp.fence);
+    launch().order.learn(address, launch().clusters[cluster]);
+}
+
+void Checker::cluster_done(const WarpPlace& place, const void* cluster) {
+    Block& own = block(place);
+    Barrier& barrier = own.barriers[cluster_barrier];
+    for (uint32_t w = 0; w < own.warps.size(); ++w) {
+        WarpOrder& warp = own.warps[w];
+        join(warp.seen, barrier.clocks);
+        join(warp.knows, launch().clusters[cluster]);
+        if (barrier.waiting[w]) warp.meet(barrier.waiting[w]);
+        barrier.waiting[w] = 0;
+    }
+    std::fill(barrier.clocks.begin(), barrier.clocks.end(), 0);
+}
+
+void Checker::meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t gone, const std::byte* frame) {
+    Block& own = block(place);
+    WarpOrder& warp = own.warps[place.warp];
+    const Kind what = kinds_[op.line];
+    const auto row = [&](uint32_t offset) { return reinterpret_cast<const uint32_t*>(frame + offset); };
+    const uint32_t* masks = op.d ? row(op.d) : nullptr;
+    const auto thread = [&](uint32_t lane) { return place.warp * warp_size + lane; };
+    for (uint32_t rest = lanes; rest;) {
+        const uint32_t mask = masks ? masks[std::countr_zero(rest)] : ~0u;
+        uint32_t together = masks ? 0 : lanes;
+        for (uint32_t i = 0; masks && i < warp_size; ++i) together |= uint32_t(masks[i] == mask) << i;
+        together &= lanes;
+        rest &= ~together;
+        warp.meet(together);
+        if (const uint32_t ended = mask & gone; ended && first_time("inactive-lane", op.line, 0)) {
+            const Who here{own.serial, thread(static_cast<uint32_t>(std::countr_zero(together))), op.line, "names"};
+            const Who there{own.serial, thread(static_cast<uint32_t>(std::countr_zero(ended))), op.line, "ended"};
+            tell("inactive-lane", "mask names an ended lane", "", nullptr, mask, here, &there);
+        }
+        if (what != Kind::up && what != Kind::down && what != Kind::bfly && what != Kind::idx) continue;
+        const uint32_t *b = row(op.b), *c = row(op.c);
+        for (uint32_t left = together; left; left &= left - 1) {
+            const int lane = std::countr_zero(left);
+            const int distance = int(b[lane] & 31), clamp = int(c[lane] & 31), segment = int((c[lane] >> 8) & 31);
+            const int last = (lane & segment) | (clamp & ~segment);
+            int source = 0;
+            bool in_range = false;
+            if (what == Kind::up) source = lane - distance, in_range = source >= last;
+            if (what == Kind::down) source = lane + distance, in_range = source <= last;
+            if (what == Kind::bfly) source = lane ^ distance, in_range = source <= last;
+            if (what == Kind::idx) source = (lane & segment) | (distance & ~segment), in_range = source <= last;
+            if (!in_range || (together >> source & 1)) continue;
+            if (!first_time("inactive-lane", op.line, op.line)) break;
+            const Who here{own.serial, thread(static_cast<uint32_t>(lane)), op.line, "shuffle"};
+            const Who there{own.serial, thread(static_cast<uint32_t>(source)), op.line,
+                            warp.present >> source & 1 ? "takes no part" : "does not exist"};
+            tell("inactive-lane", "reads from a lane that takes no part", "", nullptr, mask, here, &there);
+            break;
+        }
+    }
+}
+
+// --- accesses
+
+void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) {
+    if (kinds_[op.line] == Kind::bulk && event.access != Access::atomic) {
+        // Only where it begins is told: whoever reads what it wrote must not be accused.
+        Known* known = event.space == Space::global && event.access != Access::load
+                           ? find(event.addresses[std::countr_zero(event.lanes)])
+                           : nullptr;
+        if (known) known->filled.fill(0, known->allocation.bytes);
+        return;
+    }
+    if (event.space == Space::shared)
+        shared_access(block(place), place, op, event);
+    else if (event.space == Space::global)
+        global_access(block(place), place, op, event);
+}
+
+void Checker::shared_access(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
+    if (event.remote) return;
+    const Extent e = extent(event);
+    constexpr uint64_t most = 1u << 24;  // a wrong address ends the launch right after this, and is told then
+    if (e.high >= most || !e.aligned) return;
+    if (e.high + event.bytes > own.shared.bytes) {
+        const size_t bytes = std::max<size_t>(std::bit_ceil(e.high + event.bytes), 4096);
+        Shadow grown(bytes);
+        if (own.shared.shift == 0) grown.refine();
+        if (own.shared.bytes) {
+            std::memcpy(grown.written.at(), own.shared.written.at(), own.shared.cells() * 4);
+            std::memcpy(grown.read.at(), own.shared.read.at(), own.shared.cells() * 4);
+            std::memcpy(grown.earlier.at(), own.shared.earlier.at(), own.shared.cells() * 4);
+        }
+        own.shared = std::move(grown);
+    }
+    Touch t{.block = own,
+            .warp = own.warps[place.warp],
+            .warp_index = place.warp,
+            .op = op,
+            .event = event,
+            .marks = own.marks,
+            .shadow = own.shared,
+            .base = 0,
+            .known = nullptr,
+            .lanes = event.lanes,
+            .ordered = own.ordered,
+            .phase = own.ordered,
+            .one_place = e.one};
+    touch(t);
+}
+
+Checker::Known* Checker::find(uint64_t address) {
+    auto next = known_.upper_bound(address);
+    if (next == known_.begin()) return nullptr;
+    Known& known = *std::prev(next)->second;
+    return address < known.allocation.end() ? &known : nullptr;
+}
+
+void Checker::global_access(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
+    const Extent e = extent(event);
+    if (!e.aligned) return;
+    for (uint32_t rest = event.lanes; rest;) {
+        const uint64_t first = event.addresses[std::countr_zero(rest)];
+        Known* known = last_known_;
+        if (!known || first < known->allocation.base || first >= known->allocation.end()) known = find(first);
+        if (!known) return;
+        last_known_ = known;
+        const uint64_t low = known->allocation.base, end = known->allocation.end();
+        uint32_t inside = rest;
+        bool fits = true;
+        if (e.low < low || e.high >= end || end - e.high < event.bytes) {
+            inside = 0;
+            for (uint32_t left = rest; left; left &= left - 1) {
+                const int lane = std::countr_zero(left);
+                const uint64_t at = event.addresses[lane];
+                if (at < low || at >= end) continue;
+                inside |= 1u << lane;
+                fits = fits && end - at >= event.bytes;
+            }
+        }
+        rest &= ~inside;
+        if (!fits) return;
+        if (known->tracked && known->shadow.bytes == 0) try {
+                known->shadow = Shadow(known->allocation.bytes);
+            } catch (const std::bad_alloc&) {
+                known->tracked = false;  // no room to remember who touched it
+            }
+        if (!known->tracked) continue;
+        Touch t{.block = own,
+                .warp = own.warps[place.warp],
+                .warp_index = place.warp,
+                .op = op,
+                .event = event,
+                .marks = marks_,
+                .shadow = known->shadow,
+                .base = low,
+                .known = known,
+                .lanes = inside,
+                .ordered = marks_.base(),
+                .phase = std::max(marks_.base(), own.global_phase),
+                .one_place = e.one};
+        touch(t);
+        if (event.strong && event.access == Access::load && !launch().order.empty())
+            for (uint32_t left = inside; left; left &= left - 1)
+                launch().order.learn(event.addresses[std::countr_zero(left)], t.warp.knows);
+        if (known->filled.whole()) continue;
+        uint32_t empty = 0;
+        for (uint32_t left = inside; left; left &= left - 1) {
+            const int lane = std::countr_zero(left);
+            const uint64_t offset = event.addresses[lane] - low;
+            if (event.access != Access::store && !known->filled.filled(offset, event.bytes)) empty |= 1u << lane;
+        }
+        if (event.access != Access::load)
+            for (uint32_t left = inside; left; left &= left - 1)
+                known->filled.fill(event.addresses[std::countr_zero(left)] - low, event.bytes);
+        if (empty) uninitialised(t, empty);
+    }
+}
+
+void Checker::uninitialised(Touch& t, uint32_t lanes) {
+    if (!first_time("uninitialised", t.op.line, 0)) return;
+    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    const Who who{t.block.serial, t.warp_index * warp_size + lane, t.op.line, name_of(t.event.access)};
+    const uint64_t address = t.event.addresses[lane];
+    if (t.known) return tell("uninitialised", "", "global", &t, address, who, nullptr);
+    auto [key, text] = told("uninitialised", "", "shared", &t, address, who, nullptr);
+    t.block.unsaid.push_back({t.op.line, std::move(key), std::move(text)});
+}
+
+void Checker::touch(Touch& t) {
+    if (t.event.bytes < 4 && t.shadow.shift) t.shadow.refine();
+    const bool atomic = t.event.access == Access::atomic || t.event.access == Access::reduction;
+    const Kind what = kinds_[t.op.line];
+    t.special = atomic || t.event.strong;
+    // What a release lets others know: all so far, or with a relaxed access what was fenced.
+    if (t.event.access != Access::load && t.event.release) {
+        t.warp.fenced = t.warp.clock + 1;
+        t.block.fenced = true;
+    }
+    Mark mark{.block = t.block.serial,
+              .clock = t.warp.clock,
+              .line = t.op.line,
+              .lanes = t.lanes,
+              .released = t.warp.fenced,
+              .warp = static_cast<uint8_t>(t.warp_index),
+              .strong = t.event.strong,
+              .atomic = atomic,
+              .cas = what == Kind::cas,
+              .pending = what == Kind::copy && !t.known};
+    t.id = t.marks.add(mark);
+    if (mark.pending) t.block.copies.push_back({t.warp_index, t.block.groups[t.warp_index], t.id, 0, t.event.bytes});
+    if (t.event.access != Access::load && t.special && t.known) release(t);
+    bool done = false;
+    if (!t.special) {
+        if (t.event.access == Access::load)
+            done = (t.lanes == all_lanes && touch_row<true>(t)) || read_cells(t);
+        else
+            done = t.lanes == all_lanes && touch_row<false>(t);
+    } else if (atomic && t.event.bytes == 1u << t.shadow.shift && !t.block.fenced) {
+        done = update_cells(t);
+    }
+    if (!done) {
+        const size_t cells = std::max<size_t>(1, t.event.bytes >> t.shadow.shift);
+        uint32_t empty = 0;
+        for (uint32_t rest = t.lanes; rest; rest &= rest - 1) {
+            const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+            const size_t first = (t.event.addresses[lane] - t.base) >> t.shadow.shift;
+            for (size_t k = 0; k < cells; ++k) {
+                if (!t.known && t.event.access != Access::store && nothing_in(t, first + k)) empty |= 1u << lane;
+                touch_cell(t, lane, first + k);
+            }
+        }
+        if (empty && launch().config->cluster.count() <= 1 && !launch().bulk) uninitialised(t, empty);
+    }
+    if (t.special && t.event.access != Access::load && t.warp.fenced) ++t.warp.clock;
+}
+
+// Words side by side, lane after lane, that nobody else has touched since everything was ordered: the usual case.
+template <bool load>
+bool Checker::touch_row(Touch& t) {
+    const uint64_t* at = t.event.addresses;
+    const uint64_t size = t.event.bytes;
+    uint64_t differs = 0;
+    for (uint64_t i = 0; i < warp_size; ++i) differs |= at[i] ^ (at[0] + i * size);
+    if (differs) return false;
+    const size_t first = (at[0] - t.base) >> t.shadow.shift;
+    const uint32_t each = static_cast<uint32_t>(size >> t.shadow.shift), count = each * warp_size;
+    uint32_t* written = t.shadow.written.at() + first;
+    uint32_t* read = t.shadow.read.at() + first;
+    uint32_t newest = 0, oldest = ~0u, reads = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        newest = std::max(newest, written[i]);
+        oldest = std::min(oldest, written[i]);
+        reads = std::max(reads, read[i]);
+    }
+    if (Cell::id(newest) >= t.ordered) return false;
+    if (load && !t.known && Cell::id(oldest) < t.marks.base()) return false;
+    if (Cell::id(reads) >= t.ordered) return false;
+    const uint32_t mine = Cell::of(t.id, 0);
+    uint32_t* cells = load ? read : written;
+    if (each == 1)
+        for (uint32_t i = 0; i < warp_size; ++i) cells[i] = mine + i;
+    else
+        for (uint32_t i = 0; i < count; ++i) cells[i] = mine + i / each;
+    return true;
+}
+
+// Reads of words that nobody has written since everything was ordered: nothing to judge, and only to be remembered.
+bool Checker::read_cells(Touch& t) {
+    const uint32_t* written = t.shadow.written.at();
+    uint32_t* read = t.shadow.read.at();
+    uint32_t* earlier = t.shadow.earlier.at();
+    const uint64_t* at = t.event.addresses;
+    const uint32_t shift = t.shadow.shift;
+    // Lanes that read what a neighbour, or the lane 16 away, reads too need no look of their own.
+    uint32_t lanes = t.one_place ? t.lanes & (~t.lanes + 1) : t.lanes, shared_with = 0;
+    bool run = false;
+    if (!t.one_place && t.lanes == all_lanes) {
+        const Halves halves = halves_of(at, t.event.bytes);
+        if (halves.uniform)
+            lanes = shared_with = 1u | 1u << 16;
+        else if (halves.same)
+            lanes = shared_with = 0xffff, run = halves.consecutive;
+    }
+    const size_t each = t.event.bytes >> shift;
+    uint32_t newest = 0, oldest = ~0u, reads = ~0u;
+    if (run && each == 1) {
+        const size_t first = (at[0] - t.base) >> shift;
+        const Range range = range_of(written + first, read + first, earlier + first);
+        newest = range.newest, oldest = range.oldest, reads = range.reads;
+    } else {
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+            const size_t first = (at[std::countr_zero(rest)] - t.base) >> shift;
+            for (size_t cell = first; cell < first + each; ++cell) {
+                newest = std::max(newest, written[cell]);
+                oldest = std::min(oldest, written[cell]);
+                reads = std::min({reads, read[cell], earlier[cell]});
+            }
+        }
+    }
+    if (Cell::id(newest) >= t.ordered) return false;
+    if (!t.known && Cell::id(oldest) < t.marks.base()) return false;
+    // Two warps have read it in this phase already: whoever writes now meets one of them, and learns nothing by a third.
+    if (Cell::id(reads) >= t.phase && !t.block.fenced && !t.block.counted) {
+        t.marks.drop();
+        return true;
+    }
+    const uint32_t alone = t.one_place && t.lanes != lanes ? Cell::of(0, 0, true) : 0;
+    uint32_t looked_at = 0;
+    bool others = false, mine = false;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const uint32_t together = (shared_with >> lane) & 1 ? Cell::of(0, 0, true) : alone;
+        const size_t first = (at[lane] - t.base) >> shift;
+        for (size_t cell = first; cell < first + each; ++cell) {
+            const uint32_t before = read[cell], id = Cell::id(before);
+            uint32_t several = together;
+            if (id == t.id) {
+                several = Cell::of(0, 0, true);
+            } else if (id >= t.ordered) {
+                if (id != looked_at) {
+                    const Mark& mark = t.marks[id];
+                    if (mark.atomic) return false;
+                    looked_at = id;
+                    others = mark.warp != t.warp_index || mark.block != t.block.serial;
+                    mine = !others && mark.clock >= t.warp.floor;
+                }
+                if (others)
+                    earlier[cell] = before;
+                else if (mine && (Cell::lane(before) != lane || Cell::several(before)))
+                    several = Cell::of(0, 0, true);
+            }
+            read[cell] = Cell::of(t.id, lane) | several;
+        }
+    }
+    return true;
+}
+
+// Atomic operations on words that nobody has read or written since everything was ordered, in a block without fences.
+bool Checker::update_cells(Touch& t) {
+    const uint32_t* written = t.shadow.written.at();
+    uint32_t* read = t.shadow.read.at();
+    uint32_t* earlier = t.shadow.earlier.at();
+    const uint64_t* at = t.event.addresses;
+    const uint32_t shift = t.shadow.shift;
+    uint32_t newest = 0, oldest = ~0u;
+    for (uint32_t rest = t.lanes; rest; rest &= rest - 1) {
+        const size_t cell = (at[std::countr_zero(rest)] - t.base) >> shift;
+        newest = std::max(newest, written[cell]);
+        oldest = std::min(oldest, written[cell]);
+    }
+    if (Cell::id(newest) >= t.ordered) return false;
+    if (!t.known && Cell::id(oldest) < t.marks.base()) return false;
+    for (uint32_t rest = t.lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const size_t cell = (at[lane] - t.base) >> shift;
+        const uint32_t before = read[cell], id = Cell::id(before);
+        bool several = false;
+        if (id == t.id) {
+            several = true;
+        } else if (id >= t.ordered) {
+            const Mark& mark = t.marks[id];
+            // A read, or one before: the lanes so far are done once more, which changes nothing.
+            if (!mark.atomic || Cell::id(earlier[cell]) >= t.ordered) {
+                if (!mark.atomic || !t.marks[Cell::id(earlier[cell])].atomic) return false;
+            }
+            if (mark.warp != t.warp_index || mark.block != t.block.serial)
+                earlier[cell] = before;
+            else
+                several = (Cell::lane(before) != lane || Cell::several(before)) && mark.clock >= t.warp.floor;
+        }
+        read[cell] = Cell::of(t.id, lane, several);
+    }
+    return true;
+}
+
+bool Checker::comes_before(Touch& t, const Mark& mark, uint32_t other, uint32_t lane) {
+    if (mark.pending) return false;
+    if (mark.block == t.block.serial) {
+        if (mark.warp == t.warp_index) return t.warp.before(mark.clock, other, lane);
+        return mark.clock < t.warp.seen[mark.warp];
+    }
+    return launch().order.before(mark, t.warp.knows);
+}
+
+// Shared memory: nobody in the block has written it or updated it.
+bool Checker::nothing_in(Touch& t, size_t cell) {
+    if (Cell::id(t.shadow.written[cell]) >= t.marks.base()) return false;
+    for (const uint32_t known : {t.shadow.read[cell], t.shadow.earlier[cell]})
+        if (Cell::id(known) >= t.marks.base() && t.marks[Cell::id(known)].atomic) return false;
+    return true;
+}
+
+// `written` is the last plain write; `read` and `earlier` are reads or atomic operations, of which there may be several
+// at once without harm.
+void Checker::touch_cell(Touch& t, uint32_t lane, size_t cell) {
+    const Access access = t.event.access;
+    uint32_t& written = t.shadow.written[cell];
+    uint32_t& read = t.shadow.read[cell];
+    uint32_t& earlier = t.shadow.earlier[cell];
+    if (Cell::id(written) >= t.ordered) {
+        if (t.special) learn(t, written, lane);
+        judge(t, written, lane, true);
+    }
+    const bool atomic = access == Access::atomic || access == Access::reduction;
+    if (kinds_[t.op.line] == Kind::cas) excuse(t, lane, cell);
+    for (const uint32_t known : {read, earlier}) {
+        if (Cell::id(known) < t.ordered) break;
+        if (Cell::id(known) == t.id) continue;
+        const bool other_atomic = t.marks[Cell::id(known)].atomic;
+        if (other_atomic && t.special) learn(t, known, lane);
+        if (access == Access::store || atomic != other_atomic) judge(t, known, lane, other_atomic);
+    }
+    if (access == Access::store) {
+        written = Cell::of(t.id, lane);
+        if (read) read = earlier = 0;
+        return;
+    }
+    if (access == Access::load && t.special)  // a loop that waits must not push out what it waits for
+        for (const uint32_t known : {read, earlier})
+            if (Cell::id(known) >= t.ordered && t.marks[Cell::id(known)].atomic) return;
+    bool others = false;
+    if (Cell::id(read) >= t.ordered) {
+        const Mark& before = t.marks[Cell::id(read)];
+        if (Cell::id(read) == t.id)
+            others = Cell::lane(read) != lane || Cell::several(read);
+        else if (before.warp != t.warp_index || before.block != t.block.serial || before.atomic != atomic)
+            earlier = read;
+        else
+            others = (Cell::lane(read) != lane || Cell::several(read)) && before.clock >= t.warp.floor;
+    }
+    read = Cell::of(t.id, lane, others);
+}
+
+// What a thread reads plainly before it compares and swaps is only a guess: no race, whoever comes between.
+void Checker::excuse(Touch& t, uint32_t lane, size_t cell) {
+    uint32_t& read = t.shadow.read[cell];
+    uint32_t& earlier = t.shadow.earlier[cell];
+    for (uint32_t* known : {&earlier, &read}) {
+        if (Cell::id(*known) < t.ordered || Cell::id(*known) == t.id) continue;
+        const Mark& mark = t.marks[Cell::id(*known)];
+        if (!mark.atomic && mark.warp == t.warp_index && mark.block == t.block.serial) *known = 0;
+    }
+    if (!read) std::swap(read, earlier);
+    if (launch().guesses.empty()) return;
+    std::erase_if(launch().guesses, [&](const Guess& guess) {
+        return guess.block == t.block.serial && guess.warp == t.warp_index && guess.address == t.event.addresses[lane];
+    });
+}
+
+// A strong access of what a strong access wrote comes after what that one released.
+void Checker::learn(Touch& t, uint32_t cell, uint32_t lane) {
+    if (Cell::id(cell) == t.id) return;
+    const Mark& mark = t.marks[Cell::id(cell)];
+    if (!(mark.atomic || mark.strong) || mark.block != t.block.serial || !mark.released) return;
+    if (mark.warp != t.warp_index) {
+        if (mark.released <= t.warp.seen[mark.warp]) return;
+        WarpOrder& other = t.block.warps[mark.warp];
+        join(t.warp.seen, other.seen);
+        t.warp.seen[mark.warp] = std::max(t.warp.seen[mark.warp], mark.released);
+        if (!other.knows.empty()) join(t.warp.knows, other.knows);
+    } else if (!t.warp.before(mark.released - 1, Cell::lane(cell), lane)) {
+        t.warp.follow(lane, Cell::lane(cell), mark.released - 1);
+    }
+}
+
+void Checker::release(Touch& t) {
+    if (t.event.release) snapshot(t.block, t.warp_index);
+    const bool learns = t.event.access != Access::store && !launch().order.empty();
+    if (t.warp.fence == WarpOrder::no_snapshot && !learns) return;
+    for (uint32_t rest = t.lanes; rest; rest &= rest - 1) {
+        const uint64_t address = t.event.addresses[std::countr_zero(rest)];
+        if (learns) launch().order.learn(address, t.warp.knows);
+        if (t.warp.fence != WarpOrder::no_snapshot) launch().order.leave(address, t.warp.fence);
+    }
+}
+
+// The access meets one that is in the shadow: does it come after it?
+void Checker::judge(Touch& t, uint32_t cell, uint32_t lane, bool other_writes) {
+    const uint32_t id = Cell::id(cell);
+    uint32_t other = Cell::lane(cell);
+    const bool writes = t.event.access != Access::load;
+    if (id == t.id) {  // lanes of one instruction
+        if (!writes || !other_writes || other == lane || t.special || same_value(t, lane, other)) return;
+        if (!first_time("race", t.op.line, t.op.line)) return;
+        const Who first{t.block.serial, t.warp_index * warp_size + other, t.op.line, "write"};
+        const Who second{t.block.serial, t.warp_index * warp_size + lane, t.op.line, "write"};
+        tell("race", "one instruction", t.known ? "global" : "shared", &t, t.event.addresses[lane], first, &second);
+        return;
+    }
+    if (id != t.judged) {
+        t.judged = id;
+        t.mark = &t.marks[id];
+        t.own_warp = t.mark->block == t.block.serial && t.mark->warp == t.warp_index;
+        t.fine =
+            !t.mark->pending && (t.own_warp ? t.mark->clock < t.warp.floor : comes_before(t, *t.mark, other, lane));
+    }
+    if (t.fine) return;
+    const Mark& mark = *t.mark;
+    const bool both_special = t.special && (mark.atomic || mark.strong);
+    if (t.own_warp && !mark.pending) {
+        if (other == lane && Cell::several(cell)) {
+            // Another lane of that instruction read it as well.
+            const uint32_t rest = mark.lanes & ~(1u << lane);
+            if (rest == 0) return;
+            other = static_cast<uint32_t>(std::countr_zero(rest));
+        }
+        if (t.warp.before(mark.clock, other, lane)) return;
+        if (both_special) {
+            // Volatile accesses of lanes in step are what warp-synchronous code is made of; apart, they are flags.
+            const bool in_step = (mark.lanes & t.lanes & (1u << lane)) && (t.lanes & (1u << other));
+            if (mark.atomic || t.event.access == Access::atomic || t.event.access == Access::reduction || !in_step)
+                return;
+        }
+    } else if (both_special && !mark.pending) {
+        return;
+    }
+    const char* kind = mark.pending ? "async-copy" : t.own_warp ? "warp-synchronous" : "race";
+    if (!other_writes && !writes) return;
+    if (mark.pending && !other_writes) return;
+    if (other_writes && t.event.access == Access::store && !mark.pending && !mark.atomic && keeps_value(t, lane))
+        return;
+    const bool guess = mark.cas ? !writes : kinds_[t.op.line] == Kind::cas && !other_writes;
+    if (guess ? launch().guesses.size() > 1000 : !first_time(kind, mark.line, t.op.line)) return;
+    const char* earlier = mark.atomic ? "atomic operation" : other_writes ? "write" : "read";
+    if (!t.known && !guess) launch().raced.insert({mark.line, t.op.line});
+    const Who first{mark.block, mark.warp * warp_size + other, mark.line, earlier};
+    const Who second{t.block.serial, t.warp_index * warp_size + lane, t.op.line, name_of(t.event.access)};
+    const char* what = mark.pending                   ? ""
+                       : mark.block != t.block.serial ? "blocks"
+                       : other_writes && writes       ? "write after write"
+                       : other_writes                 ? "read after write"
+                                                      : "write after read";
+    const char* space = t.known ? "global" : "shared";
+    const uint64_t address = t.event.addresses[lane];
+    if (!guess) return tell(kind, what, space, &t, address, first, &second);
+    auto [key, text] = told(kind, what, space, &t, address, first, &second);
+    const Who& reader = writes ? first : second;
+    launch().guesses.push_back({reader.block, reader.thread / warp_size, address, std::move(key), std::move(text)});
+}
+
+// What a lane is about to store; false: not known.
+bool Checker::value_of(const Touch& t, uint32_t lane, std::byte* bytes) const {
+    const uint32_t row_bytes = t.event.value_bytes;
+    if (t.event.access != Access::store || !row_bytes || !t.event.frame) return false;
+    const uint32_t elements = std::max<uint32_t>(1, t.op.small[0]);
+    const uint32_t size = t.event.bytes / elements;
+    if (size == 0 || size > row_bytes) return false;
+    const auto* rows = static_cast<const std::vector<uint32_t>*>(t.op.extra);
+    if (elements > 1 && (!rows || rows->size() < elements)) return false;
+    for (uint32_t e = 0; e < elements; ++e)
+        std::memcpy(bytes + e * size, t.event.frame + (elements > 1 ? (*rows)[e] : t.op.dst) + lane * row_bytes, size);
+    return true;
+}
+
+bool Checker::same_value(const Touch& t, uint32_t lane, uint32_t other) const {
+    std::byte a[64], b[64];
+    if (t.event.bytes > sizeof a || !value_of(t, lane, a)) return true;
+    value_of(t, other, b);
+    return t.event.addresses[lane] == t.event.addresses[other] && std::memcmp(a, b, t.event.bytes) == 0;
+}
+
+// Whether the write leaves memory as it is, so that it does not matter who comes first.
+bool Checker::keeps_value(const Touch& t, uint32_t lane) const {
+    std::byte a[64];
+    if (t.event.bytes > sizeof a || !value_of(t, lane, a)) return false;
+    const uint64_t address = t.event.addresses[lane];
+    const std::byte* now = t.known ? reinterpret_cast<const std::byte*>(address) : t.event.shared + address;
+    return std::memcmp(a, now, t.event.bytes) == 0;
+}
+
+// --- findings
+
+bool Checker::first_time(const char* kind, uint32_t line, uint32_t other) {
+    const uint64_t low = std::min(line, other), high = std::max(line, other);
+    return launch().told.insert((high << 32 | low) * 31 + static_cast<uint8_t>(kind[0])).second;
+}
+
+std::string Checker::told_of(const Who& who) {
+    const Launch& own = launch();
+    const SourceLine& line = own.program->locations[who.line];
+    const Dim3& shape = own.config->block;
+    const auto& block = own.blocks[who.block];
+    const Dim3 thread{who.thread % shape.x, who.thread / shape.x % shape.y, who.thread / (shape.x * shape.y)};
+    return "{\"does\": " + quoted(who.access) + ", \"file\": " + quoted(own.program->files[line.file]) +
+           ", \"line\": " + std::to_string(line.line) + ", \"instruction\": " + quoted(line.text) +
+           ", \"block\": " + triple({block[0], block[1], block[2]}) + ", \"thread\": " + triple(thread) + "}";
+}
+
+std::pair<std::string, std::string> Checker::told(const char* kind, const char* what, const char* space,
+                                                  const Touch* at, uint64_t address, const Who& first,
+                                                  const Who* second) {
+    const Launch& own = launch();
+    const auto place = [&](const Who& who) {
+        const SourceLine& line = own.program->locations[who.line];
+        return own.program->files[line.file] + ":" + std::to_string(line.line);
+    };
+    std::string a = place(first), b = second ? place(*second) : "";
+    if (b < a) std::swap(a, b);
+    std::string text = "{\"program\": " + std::to_string(own.program->function_base) + ", \"kind\": " + quoted(kind) +
+                       ", \"what\": " + quoted(what) + ", \"kernel\": " + quoted(own.kernel->name) +
+                       ", \"grid\": " + triple(own.config->grid) + ", \"block\": " + triple(own.config->block);
+    if (*space) text += ", \"space\": " + quoted(space);
+    if (at) {
+        text += ", \"address\": " + std::to_string(address) + ", \"bytes\": " + std::to_string(at->event.bytes);
+        text += at->known ? allocation_text(at->known->allocation, address) : variable_at(address);
+    } else if (address) {
+        text += ", \"value\": " + std::to_string(address);
+    }
+    text += ", \"first\": " + told_of(first);
+    if (second) text += ", \"second\": " + told_of(*second);
+    return {own.kernel->name + "\n" + kind + "\n" + space + "\n" + a + "\n" + b, text + "}"};
+}
+
+// The variable in shared memory; what is allocated at the launch has no end.
+std::string Checker::variable_at(uint64_t address) {
+    const std::pair<const std::string, Symbol>* best = nullptr;
+    for (const auto& symbol : launch().program->symbols) {
+        if (symbol.second.space != "shared" || symbol.second.address > address) continue;
+        if (symbol.second.bytes && address >= symbol.second.address + symbol.second.bytes) continue;
+        if (!best || symbol.second.address >= best->second.address) best = &symbol;
+    }
+    const uint64_t base = best ? best->second.address : shared_begin(*launch().program);
+    return (best ? ", \"variable\": " + quoted(best->first) : "") + ", \"offset\": " + std::to_string(address - base);
+}
+
+void Checker::tell(const char* kind, const char* what, const char* space, const Touch* at, uint64_t address,
+                   const Who& first, const Who* second) {
+    const auto [key, text] = told(kind, what, space, at, address, first, second);
+    if (findings_.insert(key).second) out_ << text << std::endl;
+}
+
+void Checker::say_unsaid(Block& block) {
+    for (const Unsaid& one : block.unsaid)
+        if (!launch().raced.contains(one.line) && findings_.insert(one.key).second) out_ << one.text << std::endl;
+    block.unsaid.clear();
+}
+
+// --- memory of the device
+
+void Checker::allocated(uint64_t address, uint64_t bytes) {
+    std::lock_guard lock(mutex_);
+    changes_.push_back({address, bytes, true});
+}
+
+void Checker::written(uint64_t address, uint64_t bytes) {
+    std::lock_guard lock(mutex_);
+    changes_.push_back({address, bytes, false});
+}
+
+void Checker::sees(const std::shared_ptr<const Memory::View>& view) {
+    if (view != view_) {
+        view_ = view;
+        last_known_ = nullptr;
+        std::map<uint64_t, std::unique_ptr<Known>> now;
+        for (const Allocation& allocation : *view) {
+            auto before = known_.find(allocation.base);
+            if (before != known_.end() && before->second->allocation.serial == allocation.serial) {
+                now[allocation.base] = std::move(before->second);
+                continue;
+            }
+            // The device's heap goes from thread to thread without a trace.
+            const bool tracked = !allocation.read_only && allocation.label != "device heap" &&
+                                 allocation.label != "texts of the device runtime";
+            now[allocation.base] = std::make_unique<Known>(Known{
+                allocation, tracked, Shadow(), Filled(tracked ? allocation.bytes : 0, !starts_empty(allocation))});
+        }
+        known_ = std::move(now);
+    }
+    apply_writes();
+}
+
+void Checker::apply_writes() {
+    std::vector<Change> changes;
+    {
+        std::lock_guard lock(mutex_);
+        changes.swap(changes_);
+    }
+    for (const Change& change : changes) {
+        Known* known = find(change.address);
+        if (!known || !known->tracked) continue;
+        if (change.fresh) {
+            if (starts_empty(known->allocation)) known->filled.empty();
+        } else {
+            known->filled.fill(change.address - known->allocation.base, change.bytes);
+        }
+    }
+}
+
+void Checker::leaked(const Allocation& allocation) {
+    if (failed_) return;  // nothing can be freed after a fault
+    std::lock_guard lock(mutex_);
+    out_ << "{\"kind\": \"leak\", \"allocation\": {\"number\": " << allocation.serial
+         << ", \"bytes\": " << allocation.bytes << ", \"from\": " << quoted(allocation.label) << "}}" << std::endl;
+}
+
+void Checker::process_end() { out_ << "{\"end\": true}" << std::endl; }
+
+}  // namespace softcuda::inspect

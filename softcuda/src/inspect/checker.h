@@ -1,0 +1,227 @@
+// Looks for defects that may hide in a right result: races, reads of what nobody wrote, barriers that not everybody
+// reaches, shuffles from lanes that take no part, memory never freed.  Writes one JSON object a finding, each once.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "inspect/order.h"
+#include "inspect/shadow.h"
+#include "machine/observer.h"
+
+namespace softcuda::inspect {
+
+class Checker : public Observer {
+  public:
+    // Writes to the file at `path`: one JSON object a line.
+    explicit Checker(const std::string& path);
+    void launch_begin(const Program& program, const Function& kernel, const LaunchConfig& config) override;
+    void launch_end(const Program& program, const Function& kernel, const LaunchConfig& config,
+                    const LaunchResult& result) override;
+    void block_begin(const WarpPlace& place) override;
+    void block_end(const WarpPlace& place) override;
+    void instruction(const WarpPlace& place, const Function& function, const Op& op, uint32_t lanes) override;
+    void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
+    void barrier(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t id, bool waits, bool counted) override;
+    void barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads) override;
+    void cluster_arrive(const WarpPlace& place, uint32_t lanes, const void* cluster) override;
+    void cluster_done(const WarpPlace& place, const void* cluster) override;
+    void meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t gone, const std::byte* frame) override;
+    void exited(const WarpPlace& place, uint32_t lanes) override;
+    bool one_worker() const override { return true; }
+    void sees(const std::shared_ptr<const Memory::View>& view) override;
+    void allocated(uint64_t address, uint64_t bytes) override;
+    void written(uint64_t address, uint64_t bytes) override;
+    void leaked(const Allocation& allocation) override;
+    void process_end() override;
+
+  private:
+    // A thread and the line it was at.
+    struct Who {
+        uint32_t block, thread, line;
+        const char* access;
+    };
+    // What an instruction is to the checker, by its line in Program::locations.
+    enum class Kind : uint8_t {
+        plain,
+        fence,
+        block_fence,
+        commit,
+        wait_group,
+        wait_all,
+        copy,
+        arrive,
+        bulk,
+        cas,
+        up,
+        down,
+        bfly,
+        idx
+    };
+
+    struct Barrier {
+        Clocks clocks;
+        Knowledge knows;
+        std::vector<uint32_t> waiting;  // lanes, by warp
+        std::vector<uint32_t> line;     // where they wait, by warp
+        bool counted = false;
+        bool told = false;
+    };
+    static constexpr size_t cluster_barrier = 16;
+
+    struct Copy {  // asynchronous, not waited for
+        uint32_t warp, group, id;
+        uint64_t offset;
+        uint32_t bytes;
+    };
+
+    // A read of shared memory that nobody has written: told when the block ends, unless the line is part of a race, which
+    // says more.
+    struct Unsaid {
+        uint32_t line;
+        std::string key, text;
+    };
+
+    struct Block {
+        uint32_t serial = 0;
+        std::vector<WarpOrder> warps;
+        std::vector<uint32_t> groups;  // of asynchronous copies committed, by warp
+        std::vector<Copy> copies;
+        std::array<Barrier, 17> barriers;
+        Marks marks;  // of accesses to shared memory
+        Shadow shared;
+        uint32_t ordered = 0;       // marks below come before everything that follows
+        Clocks ended;               // what lanes that have exited did
+        uint32_t gone = 0;          // threads
+        uint32_t global_phase = 0;  // the same of marks of global memory, in this block
+        bool counted = false;       // a barrier of some of the threads
+        bool fenced = false;        // somebody has released something
+        std::vector<Unsaid> unsaid;
+    };
+
+    // A plain read beside a compare-and-swap of another thread: told unless its thread compares and swaps too.
+    struct Guess {
+        uint32_t block, warp;
+        uint64_t address;
+        std::string key, text;
+    };
+
+    struct Launch {
+        const Program* program;
+        const Function* kernel;
+        const LaunchConfig* config;
+        std::unordered_map<uint64_t, Block*> running;
+        std::vector<std::array<uint32_t, 3>> blocks;  // by serial
+        GridOrder order;
+        const Kind* kinds;  // by line
+        bool bulk;          // something of the program writes memory unseen
+        std::unordered_set<uint64_t> told;
+        std::vector<Guess> guesses;
+        std::unordered_set<uint32_t> raced;  // lines of races in shared memory
+        std::map<const void*, Knowledge> clusters;
+    };
+
+    struct Known {  // an allocation
+        Allocation allocation;
+        bool tracked;
+        Shadow shadow;
+        Filled filled;
+    };
+
+    // An access on its way through the shadow.
+    struct Touch {
+        Block& block;
+        WarpOrder& warp;
+        uint32_t warp_index;
+        const Op& op;
+        const MemoryEvent& event;
+        Marks& marks;
+        Shadow& shadow;
+        uint64_t base;       // of the addresses
+        const Known* known;  // null: shared memory
+        uint32_t lanes;
+        uint32_t ordered;  // marks below need no look
+        uint32_t phase;    // marks since the block's last barrier
+        bool one_place;    // all lanes at one address
+        uint32_t id = 0;
+        bool special = false;  // atomic or strong
+        // the verdict on the mark looked at last
+        uint32_t judged = 0;
+        bool fine = false, own_warp = false;
+        Mark* mark = nullptr;
+    };
+
+    Launch& launch() { return *launches_.back(); }
+    Block& block(const WarpPlace& place);
+    static Kind kind_of(const std::string& text);
+    void shared_access(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
+    void global_access(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
+    void touch(Touch& t);
+    template <bool load>
+    bool touch_row(Touch& t);
+    static bool read_cells(Touch& t);
+    static bool update_cells(Touch& t);
+    void touch_cell(Touch& t, uint32_t lane, size_t cell);
+    static bool nothing_in(Touch& t, size_t cell);
+    void excuse(Touch& t, uint32_t lane, size_t cell);
+    bool comes_before(Touch& t, const Mark& mark, uint32_t other, uint32_t lane);
+    void judge(Touch& t, uint32_t cell, uint32_t lane, bool other_writes);
+    void learn(Touch& t, uint32_t cell, uint32_t lane);
+    void release(Touch& t);
+    void snapshot(Block& block, uint32_t warp);
+    void wait_for_copies(Block& block, uint32_t warp, uint32_t groups);
+    bool same_value(const Touch& t, uint32_t lane, uint32_t other) const;
+    bool keeps_value(const Touch& t, uint32_t lane) const;
+    bool value_of(const Touch& t, uint32_t lane, std::byte* bytes) const;
+    void uninitialised(Touch& t, uint32_t lanes);
+
+    bool first_time(const char* kind, uint32_t line, uint32_t other);
+    void say_unsaid(Block& block);
+    // The finding's identity, and all that is said of it.
+    std::pair<std::string, std::string> told(const char* kind, const char* what, const char* space, const Touch* at,
+                                             uint64_t address, const Who& first, const Who* second);
+    void tell(const char* kind, const char* what, const char* space, const Touch* at, uint64_t address,
+              const Who& first, const Who* second);
+    std::string told_of(const Who& who);
+    std::string variable_at(uint64_t address);
+    void forget_global();
+    void apply_writes();
+    Known* find(uint64_t address);
+
+    std::ofstream out_;
+    std::vector<std::unique_ptr<Launch>> launches_;  // the last one runs
+    std::vector<std::unique_ptr<Block>> blocks_;
+    std::vector<Block*> idle_;
+    Block* current_ = nullptr;
+    uint64_t current_number_ = ~0ull;
+    uint32_t current_place_[3] = {};
+    const Kind* kinds_ = nullptr;                               // of the running launch
+    std::unordered_map<uint64_t, std::vector<Kind>> kinds_of_;  // by program
+    uint32_t line_ = 0;                                         // of the instruction that runs
+    Marks marks_;                                               // of accesses to global memory
+    std::shared_ptr<const Memory::View> view_;
+    std::map<uint64_t, std::unique_ptr<Known>> known_;  // by base
+    Known* last_known_ = nullptr;
+    std::set<std::string> findings_;
+    std::set<uint64_t> sources_told_;
+
+    std::atomic<bool> failed_{false};
+
+    std::mutex mutex_;  // what follows
+    struct Change {
+        uint64_t address, bytes;
+        bool fresh;
+    };
+    std::vector<Change> changes_;
+};
+
+}  // namespace softcuda::inspect

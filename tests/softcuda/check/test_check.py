@@ -1,0 +1,197 @@
+"""`softcuda check` finds what was planted, at its line, and accuses no clean kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import planted
+import pytest
+
+HERE = Path(__file__).parent
+Finding = dict[str, Any]
+
+
+def check(*arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "softcuda", "check", *map(str, arguments)]
+    environment = os.environ | {"SOFTCUDA_QUIET": "1"}
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
+
+
+def lines_of(finding: Finding) -> set[int]:
+    return {finding[who]["line"] for who in ("first", "second") if who in finding}
+
+
+def judge(case: planted.Case, findings: list[Finding]) -> None:
+    told = [(finding["kind"], sorted(lines_of(finding))) for finding in findings]
+    if not case.kind:
+        assert told == []
+        return
+    marked = set(case.lines)
+    assert any(kind == case.kind and set(lines) <= marked for kind, lines in told), told
+    for kind, lines in told:
+        assert kind in (case.kind, *case.also) and set(lines) <= marked, told
+    for finding in findings:
+        assert finding["text"] and finding["hint"] and not finding["library"]
+
+
+# --- the planted ------------------------------------------------------------------------------------------------------
+
+TOGETHER = [case for case in planted.CASES.values() if not case.fails and not case.host]
+APART = [case for case in planted.CASES.values() if case.fails or case.host]
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
+    """Of all kernels that end well, by kernel: one compilation, one run."""
+    file = tmp_path_factory.mktemp("check") / "findings.json"
+    done = check("--json", file, HERE / "planted.py", *(case.name for case in TOGETHER))
+    assert done.returncode == 1 and done.stdout.count(" ran\n") == len(TOGETHER), done.stderr
+    report = json.loads(file.read_text())
+    assert report["partial"] is False
+    by_kernel: dict[str, list[Finding]] = {case.name: [] for case in TOGETHER}
+    for finding in report["findings"]:
+        by_kernel[finding["kernel"]].append(finding)
+    return by_kernel
+
+
+@pytest.mark.parametrize("case", TOGETHER, ids=lambda case: case.name)
+def test_planted(case: planted.Case, findings: dict[str, list[Finding]]) -> None:
+    judge(case, findings[case.name])
+
+
+@pytest.mark.parametrize("case", APART, ids=lambda case: case.name)
+def test_planted_apart(case: planted.Case, tmp_path: Path) -> None:
+    """A launch that fails, and what is left over at the end."""
+    done = check("--json", tmp_path / "findings.json", HERE / "planted.py", case.name)
+    assert done.returncode == (1 if case.kind else 0)
+    assert ("Traceback" in done.stderr) == case.fails, done.stderr
+    judge(case, json.loads((tmp_path / "findings.json").read_text())["findings"])
+
+
+def test_table() -> None:
+    """Several of each kind, and as many that look like them."""
+    defects = [case.kind for case in planted.CASES.values() if case.kind]
+    assert len(defects) >= 40 and len(planted.CASES) == 2 * len(defects)
+    assert all(defects.count(kind) >= 2 for kind in set(defects))
+    assert all(case.lines or case.kind == "leak" for case in planted.CASES.values() if case.kind)
+
+
+def test_other_order(tmp_path: Path) -> None:
+    """Clean kernels stay clean in whatever order warps and blocks come."""
+    clean = [case.name for case in TOGETHER if not case.kind]
+    for seed in ("1", "2"):
+        done = check("--seed", seed, HERE / "planted.py", *clean)
+        assert done.returncode == 0, done.stdout
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def test_words(tmp_path: Path) -> None:
+    done = check(HERE / "planted.py", "shared_reverse")
+    assert done.returncode == 1
+    told = " ".join(done.stdout.split())
+    assert "softcuda check: 1 finding" in told
+    assert "1. race in shared memory in kernel shared_reverse" in told
+    assert "of block (0,0,0) writes at shared_reverse.cu:2" in told
+    assert "of block (0,0,0) reads at shared_reverse.cu:3" in told
+    assert "hint: put __syncthreads() between the two lines" in told
+
+
+def test_both_threads_and_the_allocation(findings: dict[str, list[Finding]]) -> None:
+    (finding,) = findings["global_overlap"]
+    first, second = finding["first"], finding["second"]
+    assert (first["block"], first["thread"]) == ([0, 0, 0], [32, 0, 0])
+    assert (second["block"], second["thread"]) == ([1, 0, 0], [0, 0, 0])
+    assert finding["allocation"]["bytes"] == 4 * planted.N and finding["allocation"]["offset"] == 128
+    assert finding["space"] == "global" and finding["where"].startswith("byte 128 of allocation")
+
+
+LIBRARY = """
+import numpy as np
+import pycuda.autoinit
+import pycuda.gpuarray as gpuarray
+print(gpuarray.sum(gpuarray.to_gpu(np.ones(5000, np.float32))).get())
+"""
+
+
+def test_library_kernels_are_told_apart(tmp_path: Path) -> None:
+    """PyCUDA's reductions end in a volatile tail, which is no fault of the program's."""
+    program = tmp_path / "sums.py"
+    program.write_text(LIBRARY)
+    done = check(program)
+    assert done.returncode == 0 and "nothing found" in done.stdout
+    assert "in kernels of libraries (PyCUDA's reduction)" in done.stdout
+    assert check("--strict", "--json", tmp_path / "f.json", program).returncode == 1
+    found = json.loads((tmp_path / "f.json").read_text())["findings"]
+    assert {finding["library"] for finding in found} == {"PyCUDA's reduction"}
+
+
+# --- how it ends ------------------------------------------------------------------------------------------------------
+
+
+def test_clean_program_with_arguments(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import sys\nprint(sys.argv[1:], __name__)\n")
+    done = check(tmp_path / "program.py", "--json", "-m")
+    assert done.returncode == 0 and "['--json', '-m'] __main__" in done.stdout and "nothing found" in done.stdout
+
+
+def test_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tool.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n")
+    monkeypatch.chdir(tmp_path)
+    done = check("-m", "tool", "--version")
+    assert done.returncode == 0 and "__main__ ['--version']" in done.stdout
+
+
+def test_failing_program_keeps_status_and_traceback(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("raise ValueError('mine')\n")
+    done = check(program)
+    assert done.returncode == 1 and "ValueError: mine" in done.stderr
+    program.write_text("raise SystemExit(7)\n")
+    assert check("--json", tmp_path / "f.json", program).returncode == 7
+    assert json.loads((tmp_path / "f.json").read_text()) == {"partial": False, "findings": []}
+    program.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    assert check(program).returncode == -signal.SIGKILL
+
+
+def test_interrupted_program_tells_what_was_found(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import sys, time\nsys.path.insert(0, {str(HERE)!r})\nimport planted\nplanted.run(['global_shift'])\n"
+        "print('waiting', flush=True)\ntime.sleep(100)\n"
+    )
+    command = [sys.executable, "-m", "softcuda", "check", "--json", str(tmp_path / "f.json"), str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout and running.stderr
+        while running.stdout.readline() != "waiting\n":
+            pass
+        time.sleep(0.1)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(60) == -signal.SIGTERM
+        assert "did not end by itself" in running.stderr.read()
+    report = json.loads((tmp_path / "f.json").read_text())
+    assert report["partial"] is True and report["findings"][0]["kernel"] == "global_shift"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "check what?"),
+        (["-m"], "check what?"),
+        (["--json"], "needs the name of a file"),
+        (["--seed", "many", "x.py"], "needs a whole number"),
+        (["--json", "/nowhere/at/all.json", "x.py"], "there is no folder /nowhere/at"),
+        (["no_such_program.py"], "no program no_such_program.py"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str) -> None:
+    done = check(*arguments)
+    assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1
