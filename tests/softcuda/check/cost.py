@@ -1,6 +1,7 @@
 """CPU time of ordinary kernels, to be run plainly and watched: `SOFTCUDA_THREADS=1 python cost.py [kernel ...]`.
 
-Prints a kernel and milliseconds a line, the best of a few launches; test_cost.py compares.
+Prints a kernel and milliseconds a line, the best of a few launches: run it plain, under `softcuda profile` and under
+`softcuda check`, and compare.
 """
 
 from __future__ import annotations
