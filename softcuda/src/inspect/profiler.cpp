@@ -102,10 +102,13 @@ void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& even
     } else if (event.space == Space::global) {
         const Sectors touched = sectors(event.addresses, event.lanes);
         switch (event.access) {
-            case Access::load:
+            case Access::load: {
+                const uint32_t hits = own.l1.load(touched.number, touched.count);
                 traffic.sectors += touched.count;
-                traffic.hits += own.l1.load(touched.number, touched.count);
+                traffic.hits += hits;
+                if (hits == touched.count) return;  // all of it has come from memory before
                 break;
+            }
             case Access::store: traffic.sectors += touched.count; return;
             case Access::atomic:
             case Access::reduction: traffic.sectors += atomic_sectors(event.addresses, event.lanes); break;

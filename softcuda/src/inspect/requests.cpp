@@ -6,8 +6,25 @@
 namespace softcuda::inspect {
 namespace {
 
+// Whether no bank has to serve more than one word: the usual case, and a quick answer.
+bool one_pass(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    uint64_t served[banks];
+    uint32_t busy = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const uint64_t at = offsets[std::countr_zero(rest)];
+        for (uint64_t word = at / bank_bytes; word <= (at + bytes - 1) / bank_bytes; ++word) {
+            const uint32_t bank = word % banks;
+            if ((busy >> bank) & 1 && served[bank] != word) return false;
+            served[bank] = word;
+            busy |= 1u << bank;
+        }
+    }
+    return true;
+}
+
 // The largest number of distinct words that one bank has to serve to these lanes.
 uint32_t passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    if (one_pass(offsets, lanes, bytes)) return 1;
     uint64_t words[32 * 4];
     uint32_t count = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {

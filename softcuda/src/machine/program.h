@@ -144,7 +144,8 @@ struct Program {
     std::vector<std::unique_ptr<Function>> functions;
     std::unordered_map<std::string, uint32_t> function_index;
     std::unordered_map<std::string, Symbol> symbols;
-    std::unordered_map<std::string, std::string> sources;  // of a file in `files`: its text as the compiler stand-in left it
+    // Of a file in `files`: its text, as the compiler stand-in left it.
+    std::unordered_map<std::string, std::string> sources;
     std::vector<std::shared_ptr<const void>> kept;  // what Op::extra points to
     std::vector<uint64_t> allocations;              // device addresses to free on unload
 
