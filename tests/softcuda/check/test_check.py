@@ -195,3 +195,12 @@ def test_interrupted_program_tells_what_was_found(tmp_path: Path) -> None:
 def test_bad_input(arguments: list[str], message: str) -> None:
     done = check(*arguments)
     assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_compute_sanitizer_says_is_told_in_the_readme():
+    said = json.loads((HERE / "compute_sanitizer.json").read_text())["said"]
+    assert list(said) == list(planted.CASES), "the kernels have changed since compute-sanitizer saw them"
+    defects = [name for name, case in planted.CASES.items() if case.kind]
+    found = [name for name in defects if any(answer.endswith("found") for answer in said[name].values())]
+    readme = (HERE.parents[2] / "softcuda" / "README.md").read_text()
+    assert f"finds {len(found)} of the {len(defects)} defects" in readme
