@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from softcuda import _output
 from softcuda._profile import unpacked
 
 Finding = dict[str, Any]
@@ -334,11 +335,7 @@ def main(arguments: list[str]) -> int:
                 sys.exit("softcuda: check --seed needs a whole number (0: no shuffling)")
             seed, arguments = arguments[:2], arguments[2:]
             continue
-        if len(arguments) < 2:
-            sys.exit("softcuda: check --json needs the name of a file")
-        file, arguments = Path(arguments[1]), arguments[2:]
-        if not file.absolute().parent.is_dir():
-            sys.exit(f"softcuda: there is no folder {file.absolute().parent} to write {file.name} in")
+        file, arguments = _output.take_json_file("check", arguments)
     if not arguments or arguments == ["-m"]:
         sys.exit("softcuda: check what? softcuda check program.py, or softcuda check -m module")
     if arguments[0] != "-m" and (mistake := not_python(Path(arguments[0]))):
@@ -359,8 +356,6 @@ def show(findings: list[Finding], file: Path | None, *, partial: bool) -> None:
     if partial:
         print("softcuda: the program did not end by itself: this is what was found until then", file=sys.stderr)
     if file is not None:
-        new = file.with_name(f".{file.name}.{os.getpid()}")
-        new.write_text(json.dumps({"partial": partial, "findings": findings}, indent=1) + "\n")
-        os.replace(new, file)
+        _output.write_json(file, {"partial": partial, "findings": findings})
     else:
         print(report(findings), flush=True)

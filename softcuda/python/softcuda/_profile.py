@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from softcuda import _cli
+from softcuda import _cli, _output
 
 Numbers = dict[str, float]
 OPERATIONS = {"load": "ld", "store": "st", "atomic": "atom", "reduction": "red"}
@@ -295,11 +295,7 @@ def main(arguments: list[str]) -> int:
     """`softcuda profile [--json FILE] [-m] PROGRAM ...`; the program's ending stays its own."""
     file = None
     if arguments[:1] == ["--json"]:
-        if len(arguments) < 2:
-            sys.exit("softcuda: profile --json needs the name of a file")
-        file, arguments = Path(arguments[1]), arguments[2:]
-        if not file.absolute().parent.is_dir():
-            sys.exit(f"softcuda: there is no folder {file.absolute().parent} to write {file.name} in")
+        file, arguments = _output.take_json_file("profile", arguments)
     _cli.check_program(arguments)
     with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
         os.environ["SOFTCUDA_INSPECT"] = f"profile:{folder}"  # child processes inherit it
@@ -327,9 +323,7 @@ def show(launches: list[Launch], file: Path | None, *, partial: bool) -> None:
     if partial:
         print("softcuda: the program did not end by itself: the profile has what ran until then", file=sys.stderr)
     if file is not None:
-        new = file.with_name(f".{file.name}.{os.getpid()}")
-        new.write_text(json.dumps([launch.json() for launch in launches], indent=1) + "\n")
-        os.replace(new, file)
+        _output.write_json(file, [launch.json() for launch in launches])
     elif launches:
         print("\n" + report(launches))
     else:

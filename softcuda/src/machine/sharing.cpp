@@ -14,12 +14,6 @@ namespace softcuda {
 using ptx::Operand;
 using ptx::OperandKind;
 
-void mentioned(const Operand& operand, std::vector<int32_t>& registers) {
-    if (operand.reg >= 0) registers.push_back(operand.reg);
-    if (operand.reg2 >= 0) registers.push_back(operand.reg2);
-    for (const Operand& element : operand.elements) mentioned(element, registers);
-}
-
 namespace {
 
 // Instructions whose first operand is written for every active lane, and not read.  Of all others, what they mention

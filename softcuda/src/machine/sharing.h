@@ -15,9 +15,6 @@ struct RegisterSharing {
 };
 RegisterSharing share_registers(const ptx::Function& function);
 
-// Every register that an operand mentions, its elements' included.
-void mentioned(const ptx::Operand& operand, std::vector<int32_t>& registers);
-
 // The registers that an instruction may write, and perhaps more.
 std::vector<int32_t> may_write(const ptx::Instruction& instruction);
 

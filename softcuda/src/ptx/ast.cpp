@@ -55,6 +55,12 @@ bool type_from_name(std::string_view name, Type& type) {
     return true;
 }
 
+void mentioned(const Operand& operand, std::vector<int32_t>& registers) {
+    if (operand.reg >= 0) registers.push_back(operand.reg);
+    if (operand.reg2 >= 0) registers.push_back(operand.reg2);
+    for (const Operand& element : operand.elements) mentioned(element, registers);
+}
+
 std::string Instruction::text() const {
     std::string text = opcode;
     for (const std::string& modifier : modifiers) text += "." + modifier;

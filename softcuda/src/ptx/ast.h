@@ -82,6 +82,9 @@ struct Operand {
     std::vector<Operand> elements;
 };
 
+// Adds every register that an operand mentions, its elements' included.
+void mentioned(const Operand& operand, std::vector<int32_t>& registers);
+
 struct Instruction {
     int32_t predicate = no_register;     // @%p1
     bool predicate_negated = false;      // @!%p1

@@ -102,23 +102,15 @@ void Parser::parse_body(Function& function) {
     }
 }
 
-namespace {
-
-void count_mentions(const Operand& operand, std::vector<uint32_t>& mentions) {
-    for (int32_t reg : {operand.reg, operand.reg2})
-        if (reg >= 0) ++mentions[static_cast<size_t>(reg)];
-    for (const Operand& element : operand.elements) count_mentions(element, mentions);
-}
-
-}  // namespace
-
 // The result of an atom that nobody reads becomes `_`, and the atom as good as a red: nvcc leaves that to ptxas.
 void Parser::drop_unread_results(Function& function) {
-    std::vector<uint32_t> mentions(function.registers.size());
+    std::vector<int32_t> registers;
     for (const Instruction& instruction : function.body) {
-        if (instruction.predicate >= 0) ++mentions[static_cast<size_t>(instruction.predicate)];
-        for (const Operand& operand : instruction.operands) count_mentions(operand, mentions);
+        if (instruction.predicate >= 0) registers.push_back(instruction.predicate);
+        for (const Operand& operand : instruction.operands) mentioned(operand, registers);
     }
+    std::vector<uint32_t> mentions(function.registers.size());
+    for (int32_t reg : registers) ++mentions[static_cast<size_t>(reg)];
     for (Instruction& instruction : function.body) {
         if (instruction.opcode != "atom" || instruction.operands.empty()) continue;
         Operand& result = instruction.operands[0];
