@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 
+import native
 import pytest
 
 
@@ -17,8 +17,7 @@ def program(tmp_path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(source: str, **environment: str) -> subprocess.CompletedProcess[str]:
         path = tmp_path / "program.py"
         path.write_text(source)
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("SOFTCUDA_") or k == "SOFTCUDA_LIBRARY"}
-        clean |= {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1"} | environment
+        clean = native.clean_environment() | {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1"} | environment
         return subprocess.run([sys.executable, path], capture_output=True, text=True, env=clean, timeout=120)
 
     return run

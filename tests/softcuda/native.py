@@ -30,6 +30,12 @@ def build_folder() -> Path:
     return max(builds, key=lambda path: path.stat().st_mtime).parent
 
 
+def clean_environment() -> dict[str, str]:
+    """This process's without softcuda's settings, but for the build and the compiler that are tested."""
+    tested = ("SOFTCUDA_LIBRARY", "SOFTCUDA_TOOLKIT")
+    return {name: value for name, value in os.environ.items() if not name.startswith("SOFTCUDA") or name in tested}
+
+
 def sanitizers() -> list[str]:
     """The flag that the objects of SOFTCUDA_BUILD were compiled with; none for the ordinary build."""
     cache = build_folder() / "CMakeCache.txt"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
+import native
 import pytest
 
 from softcuda import __version__
@@ -14,7 +14,7 @@ from softcuda import __version__
 @pytest.fixture
 def softcuda(tmp_path):
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("SOFTCUDA") or k == "SOFTCUDA_LIBRARY"}
+        clean = native.clean_environment()
         return subprocess.run(
             [sys.executable, "-m", "softcuda", *arguments],
             cwd=tmp_path, capture_output=True, text=True, env={**clean, **environment},

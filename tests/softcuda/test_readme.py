@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import native
 import pytest
 
 README = Path(__file__).parents[2] / "softcuda" / "README.md"
@@ -30,7 +30,7 @@ def test_program(program, source):
 def test_output(tmp_path, name, source, output):
     (tmp_path / name).write_text(source)
     command = [sys.executable, "-m", "softcuda", "run", name]
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("SOFTCUDA") or k == "SOFTCUDA_LIBRARY"}
+    clean = native.clean_environment()
     done = subprocess.run(command, cwd=tmp_path, env=clean, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     pattern = ".*".join(re.escape(part) for part in output.split("…"))
     assert re.fullmatch(pattern, done.stdout, re.DOTALL), done.stdout

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import subprocess
 import sys
 
+import native
 import pytest
 
 ILLEGAL_ADDRESS = "an illegal memory access was encountered"
@@ -160,7 +160,7 @@ def outcomes(tmp_path_factory) -> list[tuple[str, list[str], str]]:
     folder = tmp_path_factory.mktemp("faults")
     (folder / "program.py").write_text(PROGRAM)
     (folder / "bodies.json").write_text(json.dumps([HARMLESS, *(body for _, body, _, _ in CASES), HARMLESS]))
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("SOFTCUDA_") or k == "SOFTCUDA_LIBRARY"}
+    clean = native.clean_environment()
     done = subprocess.run(
         [sys.executable, folder / "program.py", folder / "bodies.json"], capture_output=True, text=True, timeout=200,
         env=clean | {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1", "SOFTCUDA_TIMEOUT": "1"},

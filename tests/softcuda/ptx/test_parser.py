@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import sysconfig
 from pathlib import Path
 
 import native
 import pytest
 
+from softcuda import _toolkit
+
 HERE = Path(__file__).parent
-TOOLKIT = Path(sysconfig.get_paths()["purelib"]) / "nvidia" / "cu13"
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_120")
 
 
@@ -24,14 +23,12 @@ def parser(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compile_to_ptx(source: Path, architecture: str, folder: Path) -> Path:
     """PTX of one CUDA file, by the nvcc of the Python packages."""
-    nvcc = TOOLKIT / "bin" / "nvcc"
-    if not nvcc.exists():
-        found = shutil.which("nvcc")
-        assert found, "no nvcc: install nvidia-cuda-nvcc, nvidia-nvvm, nvidia-cuda-crt and nvidia-cuda-runtime"
-        nvcc = Path(found)
+    toolkit = _toolkit.nvidia()
+    assert toolkit, _toolkit.INSTALL
     output = folder / f"{source.stem}.{architecture}.ptx"
+    nvcc = toolkit / "bin" / "nvcc"
     command = [nvcc, "-ptx", f"-arch={architecture}", "-lineinfo", "-std=c++17", source, "-o", output]
-    subprocess.run([str(part) for part in command], check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True)
     return output
 
 
