@@ -29,6 +29,14 @@ bool is_device_runtime(const std::string& name, const std::string& data) {
            (data.starts_with("!<arch>\n") && data.substr(0, 65536).find("cuda_device_runtime") != data.npos);
 }
 
+void check(LinkState& link, const std::function<bool(const std::string&)>& provided) {
+    try {
+        ptx::link(link.inputs.inputs, provided);
+    } catch (const ptx::LinkError& error) {
+        refuse(link, CUDA_ERROR_INVALID_SOURCE, error.what());
+    }
+}
+
 void add(LinkState& link, CUjitInputType type, std::string data, const std::string& name) {
     if (type == CU_JIT_INPUT_LIBRARY && is_device_runtime(name, data)) {
         link.inputs.device_runtime = true;
@@ -51,16 +59,15 @@ void add(LinkState& link, CUjitInputType type, std::string data, const std::stri
         link.inputs.inputs.push_back(input);
     }
     link.inputs.device_runtime = link.inputs.device_runtime || image.device_runtime;
+    // What contradicts the inputs so far is refused at once; what is missing may follow.
+    if (link.inputs.inputs.size() > 1) check(link, [](const std::string&) { return true; });
 }
 
 void complete(LinkState& link) {
-    try {
-        ptx::link(link.inputs.inputs, provided(link.inputs.device_runtime));
-    } catch (const ptx::LinkError& error) {
-        refuse(link, CUDA_ERROR_INVALID_SOURCE, error.what());
-    }
+    check(link, provided(link.inputs.device_runtime));
     link.image = ptx::join_image(link.inputs);
 }
+
 
 }  // namespace
 }  // namespace softcuda::driver

@@ -157,6 +157,14 @@ def test_what_cannot_be_linked(linked, texts, message) -> None:
     assert message in str(caught.value)
 
 
+def test_a_contradiction_is_refused_when_it_is_added(context) -> None:
+    """As on an H200; what is missing is missed only at the end."""
+    linker = cuda.Linker()
+    linker.add_data((HEAD + function("f", 1)).encode(), PTX, "1.ptx")
+    with pytest.raises(cuda.Error, match="cuLinkAddData failed: device kernel image is invalid"):
+        linker.add_data((HEAD + function("f", 2)).encode(), PTX, "2.ptx")
+
+
 def test_what_is_declared_and_not_used_needs_no_definition(linked) -> None:
     assert run(linked(DECLARED + kernel("mov.u32 %r1, 1;"))) == 1
 
