@@ -39,19 +39,19 @@ Side device_side(CUdeviceptr address) {
 }
 
 Side host_side(const void* host) {
+    const auto address = reinterpret_cast<uint64_t>(host);
     Side side;
     side.base = static_cast<std::byte*>(const_cast<void*>(host));
-    Located allocation = locate(reinterpret_cast<uint64_t>(host));
-    side.place = allocation ? Place::pinned : Place::pageable;
+    Located allocation = locate(address);
+    // What cannot be the host's is a device's, freed or wild: check() finds no allocation there.
+    side.place = allocation ? Place::pinned : never_the_hosts(address) ? Place::device : Place::pageable;
     if (allocation) side.pages = allocation->pages;
     return side;
 }
 
 Side array_side(const Array& array, size_t offset, size_t bytes) {
     require(offset <= array.bytes() && bytes <= array.bytes() - offset);
-    Side side;
-    side.base = reinterpret_cast<std::byte*>(array.base + offset);
-    return side;
+    return device_side(array.base + offset);
 }
 
 void check(const Side& side, const Copy& copy) {

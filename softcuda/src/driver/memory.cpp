@@ -1,5 +1,7 @@
 // Allocation: device, pinned, registered and managed memory, and what can be asked about a pointer.
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 
 #include "driver/driver.h"
 #include "driver/pool.h"
@@ -43,6 +45,19 @@ void wait_for_users(const std::shared_ptr<Context>& context, const Located& foun
     synchronize(context);
     if (found->context == context->serial) return;
     if (auto owner = context_of(found->context)) Scheduler::get().drain(*owner);
+}
+
+// All of it is there, and not a device's: what a kernel is let near must not end the process.
+bool is_mapped(uint64_t begin, uint64_t end, bool to_write) {
+    if (softcuda::never_the_hosts(begin)) return false;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; begin < end && std::getline(maps, line);) {  // in order: 7f0000-7f2000 rw-p …
+        char* rest = nullptr;
+        const uint64_t from = std::strtoull(line.c_str(), &rest, 16), to = std::strtoull(rest + 1, &rest, 16);
+        if (begin < from) return false;
+        if (begin < to && rest[1] == 'r' && (rest[2] == 'w' || !to_write)) begin = to;
+    }
+    return begin >= end;
 }
 
 bool freeable(MemoryKind kind) { return kind == MemoryKind::device || kind == MemoryKind::managed; }
@@ -148,6 +163,7 @@ CUresult cuMemHostRegister_v2(void* host, size_t bytes, unsigned flags) {
                 require(other.end() <= address || address + bytes <= other.base,
                         CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
         }
+        require(is_mapped(address, address + bytes, !(flags & CU_MEMHOSTREGISTER_READ_ONLY)));
         context->gpu->memory.adopt(host, bytes, MemoryKind::registered, "cuMemHostRegister");
         std::lock_guard lock(context->mutex);
         context->host_flags[host] = flags | CU_MEMHOSTREGISTER_DEVICEMAP;

@@ -14,8 +14,8 @@ void forget_peer(uint64_t serial) {
     for (auto& context : handles().of_context<Context>(0)) context->peers.erase(serial);
 }
 
-Memory::View visible_elsewhere(const Context& context) {
-    Memory::View visible;
+std::vector<Allocation> visible_elsewhere(const Context& context) {
+    std::vector<Allocation> visible;
     if (device_count() == 1) return visible;
     std::lock_guard lock(peers_mutex);
     for (Device* other : all_devices()) {

@@ -195,11 +195,11 @@ bool Worker::admit() {
 namespace {
 
 // With what the device may use of its peers' memory.
-std::shared_ptr<const Memory::View> merged(std::shared_ptr<const Memory::View> own, const Memory::View& elsewhere) {
+std::shared_ptr<const Memory::View> merged(std::shared_ptr<const Memory::View> own,
+                                           const std::vector<Allocation>& elsewhere) {
     if (elsewhere.empty()) return own;
     auto all = std::make_shared<Memory::View>(*own);
-    all->insert(all->end(), elsewhere.begin(), elsewhere.end());
-    std::sort(all->begin(), all->end(), [](const Allocation& a, const Allocation& b) { return a.base < b.base; });
+    for (const Allocation& allocation : elsewhere) all->insert(allocation);
     return all;
 }
 

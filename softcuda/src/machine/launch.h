@@ -35,7 +35,7 @@ struct LaunchConfig {
     bool cooperative = false;       // every block stays resident; %envreg1/2 point to the grid-sync workspace
     OccupancyLimits occupancy;      // filled in when somebody observes
     std::vector<std::byte> params;  // Function::param_bytes long, laid out as the kernel's .param space
-    Memory::View elsewhere;         // what the kernel may use of other devices' memory
+    std::vector<Allocation> elsewhere;  // what the kernel may use of other devices' memory
 };
 
 struct LaunchResult {

@@ -1,11 +1,12 @@
 #include "machine/memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <new>
+
+#include "machine/address_range.h"
 
 namespace softcuda {
 namespace {
@@ -39,13 +40,11 @@ void make_look_wrong(uint64_t base, uint64_t bytes) {
     }
 }
 
-// The first allocation that begins after `address`.
-Memory::View::const_iterator after(const Memory::View& view, uint64_t address) {
-    return std::upper_bound(view.begin(), view.end(), address,
-                            [](uint64_t value, const Allocation& allocation) { return value < allocation.base; });
-}
-
 }  // namespace
+
+bool never_the_hosts(uint64_t address) {
+    return address < 4096 || address >= shared_window || AddressRange::get().holds(address);
+}
 
 struct Memory::State {
     uint64_t capacity = 0;
@@ -55,10 +54,14 @@ struct Memory::State {
     std::shared_ptr<const View> view = std::make_shared<View>();
     std::deque<Allocation> freed;  // the latest, without their pages: for messages
 
-    void insert(const Allocation& allocation) {
+    template <class Change>
+    void change(Change change) {
         auto next = std::make_shared<View>(*view);
-        next->insert(after(*next, allocation.base), allocation);
-        view = next;
+        change(*next);
+        view = std::move(next);
+    }
+    void insert(const Allocation& allocation) {
+        change([&](View& next) { next.insert(allocation); });
     }
 };
 
@@ -71,14 +74,12 @@ uint64_t Memory::allocate(uint64_t bytes, MemoryKind kind, const std::string& la
     std::lock_guard lock(state_->mutex);
     bool counted = counts_against_capacity(kind);
     if (counted && (bytes > state_->capacity || state_->used > state_->capacity - bytes)) throw std::bad_alloc();
-    // Pages come from mmap: untouched ones cost nothing, so a large allocation is as cheap as on a device.
     uint64_t mapped = bytes + 2 * guard_bytes + align;
     if (mapped < bytes) throw std::bad_alloc();
-    void* begin = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (begin == MAP_FAILED) throw std::bad_alloc();
-    uint64_t base = (reinterpret_cast<uint64_t>(begin) + guard_bytes + align - 1) / align * align;
     Allocation allocation;
-    allocation.pages = {begin, [mapped](void* pages) { munmap(pages, mapped); }};
+    allocation.pages = AddressRange::get().map(mapped);
+    auto begin = reinterpret_cast<uint64_t>(allocation.pages.get());
+    uint64_t base = (begin + guard_bytes + align - 1) / align * align;
     make_look_wrong(base, bytes);
     allocation.base = base;
     allocation.bytes = bytes;
@@ -107,16 +108,14 @@ bool Memory::release(uint64_t base) { return take(base).has_value(); }
 
 std::optional<Allocation> Memory::take(uint64_t base) {
     std::lock_guard lock(state_->mutex);
-    auto next = std::make_shared<View>(*state_->view);
-    auto found = std::find_if(next->begin(), next->end(), [&](const Allocation& a) { return a.base == base; });
-    if (found == next->end()) return std::nullopt;
-    if (counts_against_capacity(found->kind)) state_->used -= found->bytes;
+    const Allocation* found = state_->view->at(base);
+    if (!found) return std::nullopt;
     Allocation taken = *found;
+    if (counts_against_capacity(taken.kind)) state_->used -= taken.bytes;
     state_->freed.push_back(taken);
     state_->freed.back().pages.reset();
     if (state_->freed.size() > freed_remembered) state_->freed.pop_front();
-    next->erase(found);
-    state_->view = next;
+    state_->change([&](View& next) { next.erase(base); });
     return taken;
 }
 
@@ -135,10 +134,11 @@ uint64_t Memory::put(Allocation allocation, const std::string& label) {
 
 void Memory::open_to(uint64_t base, uint32_t readers) {
     std::lock_guard lock(state_->mutex);
-    auto next = std::make_shared<View>(*state_->view);
-    for (Allocation& allocation : *next)
-        if (allocation.base == base) allocation.readers = readers;
-    state_->view = next;
+    const Allocation* found = state_->view->at(base);
+    if (!found) return;
+    Allocation opened = *found;
+    opened.readers = readers;
+    state_->change([&](View& next) { next.replace(opened); });
 }
 
 uint64_t Memory::capacity() const { return state_->capacity; }
@@ -153,19 +153,10 @@ std::shared_ptr<const Memory::View> Memory::view() const {
     return state_->view;
 }
 
-const Allocation* Memory::find(const View& view, uint64_t address) {
-    auto next = after(view, address);
-    if (next == view.begin()) return nullptr;
-    const Allocation& candidate = *std::prev(next);
-    return address < candidate.end() ? &candidate : nullptr;
-}
-
 std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes) const {
     if (address < 4096) return "a null pointer";
     constexpr uint64_t near = 1u << 20;  // farther away, the neighbour says nothing
-    auto next = after(view, address);
-    const Allocation* below = next == view.begin() ? nullptr : &*std::prev(next);
-    const Allocation* above = next == view.end() ? nullptr : &*next;
+    const Allocation *below = view.last_from(address), *above = view.first_above(address);
     if (below && address < below->end()) {
         if (address + bytes <= below->end())
             return (below->read_only ? "inside the read-only " : "inside ") + named(*below);

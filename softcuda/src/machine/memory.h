@@ -5,13 +5,13 @@
 // accessing block's shared memory, or the accessing thread's local memory.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
+
+#include "machine/memory_view.h"
 
 namespace softcuda {
 
@@ -23,20 +23,8 @@ inline constexpr uint64_t local_window = 0x0200'0000'0000'0000ull;  // + offset 
 inline constexpr uint64_t local_window_end = local_window + (1ull << 32);
 inline constexpr uint32_t shared_reserved = 1024;  // the driver's kilobyte at the start (cc >= 8.0)
 
-enum class MemoryKind : uint8_t { device, managed, pinned, registered, constant, module, parameter };
-
-struct Allocation {
-    uint64_t base = 0, bytes = 0;
-    MemoryKind kind = MemoryKind::device;
-    bool read_only = false;  // kernels may not write (constant banks, kernel parameters)
-    uint64_t context = 0;    // owner's opaque tag
-    uint32_t readers = 0;    // other devices that may use it, a bit each
-    uint64_t serial = 0;     // 1, 2, 3 … for messages
-    std::string label;       // "cuMemAlloc", "__constant__ table", …
-    // The memory itself, where it is ours: a launch that knows the allocation keeps it, whoever frees it meanwhile.
-    std::shared_ptr<void> pages = nullptr;
-    uint64_t end() const { return base + bytes; }
-};
+// No program's own memory lies there: in what device memory has for itself, in the windows and above them, at null.
+bool never_the_hosts(uint64_t address);
 
 class Memory {
   public:
@@ -57,9 +45,9 @@ class Memory {
     uint64_t used() const;
 
     // A consistent, sorted view that a running launch may keep.
-    using View = std::vector<Allocation>;
+    using View = MemoryView;
     std::shared_ptr<const View> view() const;
-    static const Allocation* find(const View& view, uint64_t address);  // the allocation holding `address`, or null
+    static const Allocation* find(const View& view, uint64_t address) { return view.find(address); }
     // "12 bytes past the end of allocation 3 (400 bytes, cuMemAlloc)", "inside …, which has been freed", "in no allocation",
     // "a null pointer" …
     std::string describe(const View& view, uint64_t address, uint64_t bytes) const;

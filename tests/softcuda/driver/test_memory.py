@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 
 import numpy as np
 import pycuda.driver as cuda
@@ -184,3 +185,15 @@ def test_pointer_attributes(context, raw):
         assert raw.cuPointerGetAttribute(ctypes.byref(kind), 2, ctypes.c_uint64(address)) == 0
         assert kind.value == expected
     assert raw.cuPointerGetAttribute(ctypes.byref(kind), 2, ctypes.c_uint64(64)) == 1
+
+
+def test_allocation_costs_the_same_however_much_is_allocated(context):
+    def one() -> float:
+        begin = time.perf_counter()
+        cuda.mem_alloc(400).free()
+        return time.perf_counter() - begin
+
+    alone = min(one() for _ in range(200))
+    others = [cuda.mem_alloc(400) for _ in range(5000)]
+    assert min(one() for _ in range(200)) < 5 * alone
+    del others
