@@ -2,10 +2,12 @@
 
 It needs NumPy and PyCUDA only, so a reader can carry it along with a program.  A program
 
+* says with :func:`needs` what the device must have,
 * gets its kernels with :func:`source` or :func:`module`,
+* holds results against a reference with :func:`check`,
 * measures with :func:`time`,
-* names what it measured with :func:`value` or :func:`timing`,
-* and says with :func:`claim` what ought to hold between two names.
+* names what it measured with :func:`value`, :func:`timing` or :func:`series`,
+* and says with :func:`claim` what ought to hold of those names, or of hardware counters.
 
 If the environment variable WARPBENCH_OUT names a file, the names, the claims and the identity of the device are
 written there as JSON when the program ends well; otherwise nothing is written.  On softcuda (a CUDA device made of
@@ -17,6 +19,7 @@ from __future__ import annotations
 import atexit
 import functools
 import json
+import math
 import os
 import platform
 import re
@@ -28,12 +31,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-VERSION = 1  # raised when what is timed changes; records carry it
+VERSION = 2  # raised when what is timed changes; records carry it
 ROOT = Path(__file__).resolve().parent  # the folder snippets/
-UNITS = ("s", "B/s", "B", "1", "count")
+UNITS = ("s", "B/s", "B", "flop", "flop/s", "flop/B", "1/s", "Hz", "W", "%", "1", "count")
+SKIPPED = 77  # exit status of a program that the device cannot serve
 
 _values: dict[str, dict[str, Any]] = {}
+_series: dict[str, dict[str, Any]] = {}
 _claims: dict[str, dict[str, Any]] = {}
+_clocks: list[float] = []  # MHz of the multiprocessors, before each timed launch
 
 
 # --- Kernels ---------------------------------------------------------------------------------------------------------
@@ -112,6 +118,80 @@ def _said(*command: str, match: str = r".+") -> str | None:
     return found[0].strip() if found else None
 
 
+class Skipped(SystemExit):
+    """Ends a program, or a block of a page, that needs more than the device has. `str()` says what."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(SKIPPED)
+        self.why = why
+
+    def __str__(self) -> str:
+        return self.why
+
+
+def needs(capability: str | None = None, *, memory: int = 0, gpu: bool = False) -> None:
+    """Go on only on a device of this compute capability ("8.0") or newer, with that many bytes of memory free.
+
+    Where there is less, the program says so and ends with status 77; a page goes on with its next block.
+    `gpu=True` keeps what only means something in hardware off softcuda.
+    """
+    import pycuda.driver as cuda
+
+    dev = cuda.Context.get_device()
+    have = dev.compute_capability()
+    why = ""
+    if capability and have < tuple(int(part) for part in capability.split(".")):
+        why = f"needs compute capability {capability}, and {dev.name()} has {have[0]}.{have[1]}"
+    elif memory > (free := cuda.mem_get_info()[0]):
+        why = f"needs {memory / 2**30:.3g} GiB of device memory, and {dev.name()} has {free / 2**30:.3g} free"
+    elif gpu and not is_gpu():
+        why = "needs a GPU"
+    if why:
+        print(f"skipped: {why}", flush=True)
+        raise Skipped(why)
+
+
+# --- Results ---------------------------------------------------------------------------------------------------------
+
+
+def check(got: Any, want: Any, bound: Any = 0.0, what: str = "result") -> float:
+    """Hold `got` against the reference `want`: every |got - want| must be at most `bound` (a number, or an array).
+
+    Returns the worst error as a share of its bound (0 where both are 0). Raises AssertionError that names the worst
+    element, also for NaN and for another shape; raises ValueError for a reference that cannot judge: an empty or
+    infinite one, or one that is the result's own memory.
+    """
+    import numpy as np
+
+    got, want = np.asarray(got), np.asarray(want)
+    if got.shape != want.shape:
+        raise AssertionError(f"{what}: of shape {got.shape}, not {want.shape}")
+    if not want.size:
+        raise ValueError(f"{what}: an empty reference judges nothing")
+    if np.shares_memory(got, want):
+        raise ValueError(f"{what}: the reference is the result itself; compute it another way, or copy it before")
+    exact = all(array.dtype.kind in "iub" for array in (got, want))
+    wide = object if exact else np.result_type(got, want, np.float64)  # Python's integers do not wrap around
+    if not exact and not np.isfinite(want).all():
+        raise ValueError(f"{what}: the reference holds NaN or infinity")
+    limit = np.broadcast_to(np.asarray(bound), want.shape)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if exact and not np.any(limit):  # the usual case, without a Python object an element
+            error = (got != want).astype(np.float64)
+        else:
+            error = np.abs(got.astype(wide) - want.astype(wide)).astype(np.float64)
+    wrong = ~(error <= limit)  # true of NaN
+    if wrong.any():
+        worst = np.unravel_index(np.argmax(np.where(wrong, np.nan_to_num(error, nan=np.inf), -1.0)), want.shape)
+        where = f" at {[int(i) for i in worst]}" if want.ndim else ""
+        raise AssertionError(
+            f"{what}: {got[worst]}{where}, not {want[worst]} within {limit[worst]:.3g}; {int(wrong.sum())} of "
+            f"{want.size} are wrong"
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nan_to_num(error / limit, nan=0.0).max())
+
+
 # --- Time ------------------------------------------------------------------------------------------------------------
 
 
@@ -125,23 +205,40 @@ class Timing:
     repeats: int
 
 
+def rotation(nbytes: int) -> int:
+    """How many buffers of `nbytes` (2 to 64) must take turns, so that the L2 holds nothing of the next one."""
+    import pycuda.driver as cuda
+
+    cache: int = cuda.Context.get_device().get_attribute(cuda.device_attribute.L2_CACHE_SIZE)
+    return max(2, min(64, 1 + -(-2 * cache // max(1, nbytes))))
+
+
 def time(
     launch: Callable[[int], object],
     *,
     repeats: int = 50,
     warmup: int = 5,
     poison: Callable[[int], object] | None = None,
+    check: Callable[[int], object] | None = None,
 ) -> Timing:
     """Time launch(i) for i = 0, 1, … with one pair of events each.
 
-    `launch` must only enqueue work on the default stream; it gets i so that it can rotate buffers.  `poison(i)` runs
-    before it, outside the timed span, to spoil outputs or restore inputs; it must only enqueue too.  A kernel that just
-    waits keeps the device busy while the host enqueues, so that the host's own time is not measured.
+    `launch` must only enqueue work on the default stream; it gets i so that it can rotate buffers (:func:`rotation`).
+    `poison(i)` runs before it, outside the timed span, to spoil outputs or restore inputs; it must only enqueue too.
+    `check(i)` raises if launch(i) left a wrong result: it is asked once before anything is timed, and of the last
+    timed launch.  A kernel that just waits keeps the device busy while the host enqueues, so that the host's own time
+    is not measured; it also tells the clock.
     On softcuda: 1 + 3 runs.
     """
     import numpy as np
     import pycuda.driver as cuda
 
+    if check:
+        if poison:
+            poison(0)
+        launch(0)
+        cuda.Context.synchronize()
+        check(0)
     hold = _holder() if is_gpu() else None
     if hold is None:
         repeats, warmup = min(repeats, 3), min(warmup, 1)
@@ -150,56 +247,115 @@ def time(
         if poison:
             poison(i)
         if hold:
-            hold()
+            hold.wait(i)
         start.record()
         launch(i)
         stop.record()
     events[-1][1].synchronize()
+    if check:
+        check(warmup + repeats - 1)
+    if hold:
+        _clocks.extend(hold.clocks(range(warmup, warmup + repeats)))
     seconds = [stop.time_since(start) * 1e-3 for start, stop in events[warmup:]]
     low, median, high = (float(x) for x in np.percentile(seconds, [10, 50, 90]))
     return Timing(median, low, high, repeats)
 
 
-@functools.cache
-def _holder() -> Callable[[], None]:
-    """A kernel of one thread that waits 100 µs: long enough for the host to enqueue what is timed."""
-    import numpy as np
-    from pycuda.compiler import SourceModule
+class _Hold:
+    """A kernel of one thread that counts cycles for 100 µs, long enough for the host to enqueue what is timed."""
 
-    text = """
-__global__ void hold(unsigned long long nanoseconds) {
+    TEXT = """
+__global__ void hold(unsigned long long nanoseconds, unsigned *cycles) {
     unsigned long long start, now;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
+    long long from = clock64();
     do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
     while (now - start < nanoseconds);
+    cycles[0] = (unsigned)(clock64() - from);
+    cycles[1] = (unsigned)(now - start);
 }
 """
-    kernel = SourceModule(text).get_function("hold")
-    return lambda: kernel(np.uint64(100_000), block=(1, 1, 1), grid=(1, 1))
+    KEPT = 1024  # launches whose cycles are kept
+
+    def __init__(self) -> None:
+        import pycuda.driver as cuda
+        from pycuda.compiler import SourceModule
+
+        self.kernel = SourceModule(self.TEXT).get_function("hold")
+        self.cycles = cuda.mem_alloc(8 * self.KEPT)
+
+    def wait(self, i: int) -> None:
+        import numpy as np
+
+        at = np.uint64(int(self.cycles) + 8 * (i % self.KEPT))
+        self.kernel(np.uint64(100_000), at, block=(1, 1, 1), grid=(1, 1))
+
+    def clocks(self, launches: range) -> list[float]:
+        """MHz during these waits."""
+        import numpy as np
+        import pycuda.driver as cuda
+
+        pairs = np.empty((self.KEPT, 2), np.uint32)
+        cuda.memcpy_dtoh(pairs, self.cycles)
+        return [float(1e3 * pairs[i % self.KEPT, 0] / pairs[i % self.KEPT, 1]) for i in launches]
+
+
+@functools.cache
+def _holder() -> _Hold:
+    return _Hold()
 
 
 # --- Values and claims -----------------------------------------------------------------------------------------------
 
 
+NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+
+
+def _new(name: str, *units: str) -> str:
+    """`name`, if it can be a new name and these are units."""
+    if not NAME.fullmatch(name):
+        raise ValueError(f"value name {name!r}: use lower-case letters, digits, _ and dots")
+    if name in _values or name in _series:
+        raise ValueError(f"value {name!r} is recorded twice")
+    for unit in units:
+        if unit not in UNITS:
+            raise ValueError(f"value {name!r}: unit {unit!r} is none of {', '.join(UNITS)}")
+    return name
+
+
 def value(name: str, number: float, unit: str, spread: tuple[float, float] | None = None) -> None:
     """Record a measured number, such as value("v3.rate", 2.1e12, "B/s", (2.0e12, 2.2e12))."""
-    if not re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)*", name):
-        raise ValueError(f"value name {name!r}: use lower-case letters, digits, _ and dots")
-    if name in _values:
-        raise ValueError(f"value {name!r} is recorded twice")
-    if unit not in UNITS:
-        raise ValueError(f"value {name!r}: unit {unit!r} is none of {', '.join(UNITS)}")
-    if number != number:
-        raise ValueError(f"value {name!r} is NaN")
+    if not math.isfinite(number):
+        raise ValueError(f"value {name!r} is {number}")
     low, high = spread or (None, None)
-    _values[name] = {"value": float(number), "unit": unit, "low": low, "high": high}
+    _values[_new(name, unit)] = {"value": float(number), "unit": unit, "low": low, "high": high}
 
 
-def timing(name: str, t: Timing, nbytes: int | None = None) -> None:
-    """Record `name`.time in seconds and, if the launch moved `nbytes`, `name`.rate in bytes a second."""
+def timing(name: str, t: Timing, nbytes: int | None = None, flop: int | None = None) -> None:
+    """Record `name`.time in seconds and, for a launch that moves `nbytes` or does `flop`, `name`.rate, `name`.flops."""
     value(f"{name}.time", t.median, "s", (t.low, t.high))
-    if nbytes is not None:
-        value(f"{name}.rate", nbytes / t.median, "B/s", (nbytes / t.high, nbytes / t.low))
+    for what, work, unit in (("rate", nbytes, "B/s"), ("flops", flop, "flop/s")):
+        if work is not None:
+            value(f"{name}.{what}", work / t.median, unit, (work / t.high, work / t.low))
+
+
+def series(
+    name: str,
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    x_unit: str,
+    unit: str,
+    low: Sequence[float] | None = None,
+    high: Sequence[float] | None = None,
+) -> None:
+    """Record a measured curve, y over x: bandwidth over size, say. `low` and `high` bound the spread of each point."""
+    columns = {"x": x, "y": y, "low": low, "high": high}
+    for column, numbers in columns.items():
+        if numbers is not None and (len(numbers) != len(x) or not len(x) or not all(map(math.isfinite, numbers))):
+            raise ValueError(f"series {name!r}: {column} must be as many finite numbers as x, and not none")
+    kept = {column: [float(n) for n in numbers] for column, numbers in columns.items() if numbers is not None}
+    _series[_new(name, x_unit, unit)] = {**kept, "x_unit": x_unit, "unit": unit}
 
 
 def claim(
@@ -214,11 +370,19 @@ def claim(
     predicted: float | None = None,
     source: str | None = None,
     source_zh: str | None = None,
+    published: float | None = None,
+    published_by: str | None = None,
+    published_by_zh: str | None = None,
+    published_link: str | None = None,
+    counters: str | None = None,
 ) -> None:
     """State, in both languages, what holds of one value or of the ratio of two; on a GPU they are recorded before.
 
     `at_least` / `at_most` is the gate that the records are tested against; `predicted` is what a count gave before
-    anything was run, and `source` says which count, or who published the figure (`source_zh`: in Chinese).
+    anything was run, and `source` says which count (`source_zh`: in Chinese). `published` is what somebody else
+    found, `published_by` who, `published_link` where.
+    With `counters` (a program of snippets/ and its arguments, which the page profiles) the names are those of
+    hardware counters, "kernel.metric", of the kernel's first launch there.
     """
     if (ratio is None) == (value is None):
         raise ValueError(f"claim {name!r}: give either ratio=(a, b) or value=a")
@@ -227,7 +391,7 @@ def claim(
     if name in _claims:
         raise ValueError(f"claim {name!r} is made twice")
     missing = [n for n in (*(ratio or ()), value) if n and n not in _values]
-    if missing and is_gpu():
+    if missing and not counters and is_gpu():
         raise ValueError(f"claim {name!r}: no value {missing[0]!r} has been recorded")
     _claims[name] = {
         "en": en,
@@ -239,18 +403,25 @@ def claim(
         "predicted": predicted,
         "source": source,
         "source_zh": source_zh,
+        "published": published,
+        "published_by": published_by,
+        "published_by_zh": published_by_zh,
+        "published_link": published_link,
+        "counters": counters,
     }
 
 
 def _write() -> None:
-    """At exit: values, claims and device into $WARPBENCH_OUT, whole or not at all."""
+    """At exit: what was recorded into $WARPBENCH_OUT, whole or not at all."""
     target = os.environ.get("WARPBENCH_OUT")
     failed = hasattr(sys, "last_value")  # an exception ended the program (its exit status tells of sys.exit)
-    if not target or failed or not (_values or _claims):
+    if not target or failed or not (_values or _series or _claims):
         return
-    text = json.dumps(
-        {"version": VERSION, "device": device(), "values": _values, "claims": _claims}, indent=1, ensure_ascii=False
-    )
+    told = {"version": VERSION, "device": device(), "values": _values, "series": _series, "claims": _claims}
+    if _clocks:
+        ordered = sorted(_clocks)
+        told["clocks"] = {"sm_lowest_mhz": round(ordered[0]), "sm_median_mhz": round(ordered[len(ordered) // 2])}
+    text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
     handle, temporary = tempfile.mkstemp(dir=Path(target).resolve().parent, prefix=".warpbench")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text + "\n")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from warpbook import records
 from warpbook.book import BookError
 from warpbook.values import quantity
 
@@ -55,7 +56,7 @@ def ladder(record: dict[str, Any], language: str) -> str:
     copy = float(rates["copy"]["value"])
     bars = [(name, float(value["value"])) for name, value in rates.items() if name != "copy"]
     full = max([copy, *(number for _, number in bars)]) * 1.005
-    title = words["ladder"].format(device=record["device"].get("name", ""))
+    title = words["ladder"].format(device=records.device_name(record))
     height = ROW * len(bars) + 22
     shapes, rows = [], []
     for i, (name, number) in enumerate(bars):

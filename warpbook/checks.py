@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbook import records
+from warpbook import claims, records
 from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
 from warpbook.pages import Block, Page
@@ -26,7 +26,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         out += parted(book, article)
         for device in devices:
             out += records.stale(book, device, article)
-        out += records.broken_claims(book, PRIMARY, article)
+        out += claims.broken(book, PRIMARY, article)
     return list(dict.fromkeys(out))
 
 

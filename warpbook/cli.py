@@ -1,4 +1,4 @@
-"""`python -m warpbook serve | site | record | check`. Each prints one line for bad input and ends with status 1."""
+"""`python -m warpbook serve | site | record | merge | check | claims`. Bad input is one line and status 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ def main(arguments: list[str] | None = None) -> int:
     record = commands.add_parser("record", help="run pages and programs on this machine's device and keep what it said")
     record.add_argument("--only", metavar="ARTICLE", action="append", default=[], help="this article; may be repeated")
     record.add_argument("--update", action="store_true", help="run again what is fresh, too")
+    record.add_argument(
+        "--shard", metavar="i/n", type=shard, default=(1, 1), help="the i-th of n shares of the articles"
+    )
+    merge = commands.add_parser("merge", help="take newer parts of other record folders into records/")
+    merge.add_argument("folders", nargs="+", type=Path, help="holding <device>/<article>.json, as records/ does")
     commands.add_parser("check", help="pages, records and claims, without running anything")
+    held = commands.add_parser("claims", help="every claim and what the records say of it; status 1 if one falls short")
+    held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
     options = parser.parse_args(arguments)
     book = here()
     try:
@@ -36,7 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "record":
             from warpbook.recorder import record as run
 
-            return 1 if run(book, options.only, options.update) else 0
+            return 1 if run(book, options.only, options.update, shard=options.shard) else 0
+        elif options.command == "merge":
+            from warpbook.recorder import merge as take_in
+
+            print("\n".join(take_in(book, options.folders)))
+        elif options.command == "claims":
+            return claims(book, options.device)
         else:
             return check(book)
     except BookError as error:
@@ -46,6 +59,25 @@ def main(arguments: list[str] | None = None) -> int:
         print("stopped; what was finished is kept", file=sys.stderr)
         return 130
     return 0
+
+
+def shard(text: str) -> tuple[int, int]:
+    i, _, n = text.partition("/")
+    return int(i), int(n)
+
+
+def claims(book: Book, devices: list[str]) -> int:
+    from warpbook import claims, records
+
+    known = records.devices(book)
+    for device in devices:
+        if device not in known:
+            raise BookError(f'no records of "{device}"; there are: {", ".join(known)}')
+    found = claims.everything(book, devices or known)
+    # What softcuda does not measure says nothing: only its counters are claims' business.
+    shown = [one for one in found if one.device != SOFTCUDA or one.measured is not None]
+    print(claims.table(shown))
+    return 1 if any(one.falls_short for one in found) else 0
 
 
 def check(book: Book) -> int:

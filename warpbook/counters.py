@@ -1,4 +1,4 @@
-"""What Nsight Compute read: which metrics are asked for, and how its answer is understood.
+"""Hardware counters: which are asked for, and how the answers of Nsight Compute and of softcuda's profiler are read.
 
 A page names the programs to profile in its front matter (`counters: ["reduction/ladder.py --small"]`).
 Metrics keep NVIDIA's names everywhere: here, in the records, on the pages.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from warpbook.book import Book, BookError
@@ -76,6 +79,45 @@ def profile(book: Book, command: str, more: Sequence[str] = ()) -> list[dict[str
     if not launches:
         raise BookError(f"ncu of {command} saw no kernel")
     return launches
+
+
+def count(book: Book, command: str) -> list[dict[str, Any]]:
+    """As `profile`, with softcuda's profiler, which needs no GPU: what it shares with Nsight Compute is equal to it."""
+    program, *arguments = command.split()
+    with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
+        out = Path(folder, "profile.json")
+        done = subprocess.run(
+            [sys.executable, "-m", "softcuda", "profile", "--json", str(out), f"snippets/{program}", *arguments],
+            cwd=book.root,
+            env=environment(book, program.split("/")[0]),
+            capture_output=True,
+            text=True,
+            timeout=1800,
+        )
+        if done.returncode or not out.exists():
+            said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+            raise BookError(f"softcuda profile {command} fails: {said}")
+        launches = json.loads(out.read_text("utf-8"))
+    if not launches:
+        raise BookError(f"softcuda profile {command} saw no kernel")
+    return [{key: launch[key] for key in ("kernel", "grid", "block", "metrics")} for launch in launches]
+
+
+def value(launches: Sequence[dict[str, Any]], name: str) -> float:
+    """`kernel.metric`, of the kernel's first launch."""
+    kernel, _, metric = name.partition(".")
+    launch = next((launch for launch in launches if launch["kernel"] == kernel), None)
+    if launch is None:
+        raise BookError(f'no launch of a kernel "{kernel}" was profiled')
+    if metric not in launch["metrics"]:
+        raise BookError(f'kernel "{kernel}" was not asked for "{metric}"; see warpbook/counters.py')
+    return float(launch["metrics"][metric])
+
+
+def unit(name: str) -> str:
+    """A counter's unit, which its name ends in: `….pct` and `….pct_of_peak_…` are percentages, `….ratio` has none."""
+    last = name.rpartition(".")[2]
+    return "%" if last.startswith("pct") else "1" if last == "ratio" else "count"
 
 
 def parse(text: str, wanted: Sequence[str] = METRICS) -> list[dict[str, Any]]:

@@ -1,147 +1,246 @@
 """`python -m warpbook record`: run every page and program on the present device and keep what it said.
 
-What is fresh is left alone unless `update` is asked for, and the record is written after each program, so an
-interrupted run goes on where it stopped. On a GPU everything is run twice: both values are kept, and values that
-differ by more than their spread allows are told.
+What is fresh is left alone unless `update` is asked for, and the record is written after each part, so an
+interrupted run goes on where it stopped. On a GPU every program runs twice: both values are kept, and what would let a
+claim fall on one run and stand on the other is told, as are clocks that sagged.
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from warpbook import counters, records
+from warpbook import claims, compare, counters, records
 from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.pages import Page, pair_of_pages
 from warpbook.run import Run, present_device, run_page, run_program
 
 REPEATABLE = 0.03  # relative difference between two runs that is worth a warning
-QUERY = "clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,power.draw,temperature.gpu"
+SAGGED = 0.95  # of the median clock, and of the clock before
+SLOWED = {0x08: "hardware slowdown", 0x20: "heat", 0x40: "heat (hardware)", 0x80: "power brake"}  # NVML's reasons
+QUERY = "clocks.sm,clocks.mem,clocks.max.sm,power.limit,power.draw,temperature.gpu,clocks_throttle_reasons.active"
+BAR = 24  # characters
 
 
-def record(book: Book, only: list[str], update: bool = False, device: dict[str, Any] | None = None) -> int:
-    """Record `only` (every article when empty). Returns how many things failed; each was told in a line."""
+@dataclass
+class Part:
+    """One thing to run: a program, a page's blocks, a command's counters. `work` records it and returns a note."""
+
+    article: str
+    what: str
+    fresh: bool
+    work: Callable[[], str]
+    save: Callable[[], None]
+    seconds: float = 5.0  # what it took last time
+
+
+def record(
+    book: Book,
+    only: list[str],
+    update: bool = False,
+    device: dict[str, Any] | None = None,
+    shard: tuple[int, int] = (1, 1),
+) -> int:
+    """Record `only` (every article when empty), of these the `shard`-th of so many shares.
+
+    Returns how many things failed; each was told in a line.
+    """
     unknown = [name for name in only if name not in book.articles()]
     if unknown:
         raise BookError(f'no article "{unknown[0]}"; there are: {", ".join(book.articles())}')
     device = device or present_device(book)
     name = records.slug(device)
     print(f"device: {device.get('name')}, records/{name}/", flush=True)
+    parts = [part for article in share(only or book.articles(), shard) for part in parts_of(book, article, device)]
     rows: list[tuple[str, str, str]] = []
-    for article in only or book.articles():
-        rows += record_article(book, article, device, update)
-    width = max((len(row[0]) for row in rows), default=0)
-    print()
-    for what, how, note in rows:
-        print(f"{what:{width}}  {how:8}  {note}")
+    due = sum(part.seconds for part in parts if update or not part.fresh)
+    done = 0.0
+    try:
+        for part in parts:
+            if part.fresh and not update:
+                rows.append((part.what, "fresh", ""))
+                continue
+            row = attempt(part, done / due if due else 1.0)
+            rows.append(row)
+            done += part.seconds
+    finally:
+        summary(rows, [part.what for part in parts[len(rows) :] if update or not part.fresh])
     return sum(how == "failed" for _, how, _ in rows)
 
 
-def record_article(book: Book, article: str, device: dict[str, Any], update: bool) -> list[tuple[str, str, str]]:
-    """(what, how it went, note) for the article's programs, page and counters."""
+def share(names: list[str], shard: tuple[int, int]) -> list[str]:
+    """Every n-th name, from the i-th on: shares of a CI matrix, or of several GPUs of one kind."""
+    i, n = shard
+    if not 1 <= i <= n:
+        raise BookError(f"--shard {i}/{n}: the first number goes from 1 to the second")
+    return sorted(names)[i - 1 :: n]
+
+
+def attempt(part: Part, done: float) -> tuple[str, str, str]:
+    """Run one part and save it; (what, how it went, note)."""
+    full = round(BAR * done)
+    print(f"  [{'█' * full}{'·' * (BAR - full)}] {done:4.0%}  {part.what} …", end=" ", flush=True)
+    start = time.monotonic()
+    try:
+        note = part.work()
+    except BookError as error:
+        print(f"failed\n{error}\n{getattr(error, 'traceback', '')}", flush=True)
+        return part.what, "failed", str(error)
+    print(f"{time.monotonic() - start:.1f} s {note}", flush=True)
+    part.save()
+    return part.what, "recorded", note
+
+
+def summary(rows: list[tuple[str, str, str]], missing: list[str]) -> None:
+    """What was done, and what an interrupted run has left."""
+    rows = rows + [(what, "missing", "not reached; the same command goes on here") for what in missing]
+    width = max((len(row[0]) for row in rows), default=0)
+    print()
+    for what, how, note in rows:
+        print(f"{what:{width}}  {how:8}  {note}".rstrip())
+    sys.stdout.flush()
+
+
+def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
+    """The article's programs, page and counters; what has gone from the book is dropped from the record."""
     name = records.slug(device)
-    new = records.empty(device)
-    kept = records.read(book, name, article) if records.path_of(book, name, article).exists() else None
-    kept = kept or new
     gpu = name != SOFTCUDA
-    rows = []
+    kept = records.read(book, name, article) if records.path_of(book, name, article).exists() else None
+    kept = kept or records.empty()
+    programs = {records.program_name(p): p for p in book.programs(article)}
+    pages = pair_of_pages(book, article)
+    commands = pages[0].counters if pages else []
+    metrics = pages[0].metrics if pages else []
 
     def save() -> None:
-        kept.update(device=new["device"], date=new["date"])
-        if kept["programs"] or kept["blocks"] or kept["counters"]:
-            records.write(book, name, article, kept)
+        records.forget_machines(kept)
+        records.write(book, name, article, kept)
 
-    def attempt(what: str, fresh: bool, work: Any) -> None:
-        if fresh and not update:
-            rows.append((what, "fresh", ""))
-            return
-        print(f"  {what} …", end=" ", flush=True)
-        start = time.monotonic()
-        try:
-            note = work()
-        except BookError as error:
-            print(f"failed\n{error}\n{getattr(error, 'traceback', '')}", flush=True)
-            rows.append((what, "failed", str(error)))
-            return
-        print(f"{time.monotonic() - start:.1f} s {note}", flush=True)
-        rows.append((what, "recorded", note))
+    before = len(records.parts(kept))
+    kept["programs"] = {program: entry for program, entry in kept["programs"].items() if program in programs}
+    kept["counters"] = {command: entry for command, entry in kept["counters"].items() if command in commands}
+    if not (pages and pages[0].python):
+        kept["blocks"] = {"printed": []}
+    if len(records.parts(kept)) < before:
         save()
 
-    if gpu:
-        new["device"] = {**device, "before": smi()}
-    programs = {records.program_name(p): p for p in book.programs(article)}
-    gone = set(kept["programs"]) - set(programs)
-    for program in gone:
-        del kept["programs"][program]
-    for program, path in programs.items():
+    def now() -> dict[str, str]:
+        return records.add_machine(kept, device)
+
+    def run(program: str) -> str:
+        path = programs[program]
+        clocks = {"before": smi()} if gpu else {}
+        start = time.monotonic()
+        entry, note = run_twice(book, program, path) if gpu else (entry_of(run_program(book, path)), "")
+        clocks |= {"after": smi()} if gpu else {}
+        reject_nan(f"snippets/{program}", entry["stdout"])
+        entry.setdefault("clocks", {}).update(clocks)
         code = records.program_hash(book, path)
+        kept["programs"][program] = {"code": code, **now(), "seconds": round(time.monotonic() - start, 1), **entry}
+        return "; ".join(filter(None, [note, sagged(entry["clocks"])]))
 
-        def run(path: Path = path, program: str = program, code: str = code) -> str:
-            entry, note = run_twice(book, path) if gpu else (entry_of(run_program(book, path)), "")
-            reject_nan(f"snippets/{program}", entry["stdout"])
-            kept["programs"][program] = {"code": code, **entry}
-            return note
+    def blocks(page: Page) -> str:
+        printed = run_page(page)
+        for block, text in zip(page.python, printed, strict=True):
+            reject_nan(block.where, text)
+        codes = records.block_hashes(page)
+        listed = [{"code": code, "stdout": text} for code, text in zip(codes, printed, strict=True)]
+        kept["blocks"] = {**now(), "printed": listed}
+        return f"{len(printed)} blocks"
 
-        attempt(f"snippets/{program}", kept["programs"].get(program, {}).get("code") == code, run)
+    def count(command: str) -> str:
+        if gpu and shutil.which("ncu") is None:
+            raise BookError(f"{command}: no counters, since ncu is not on PATH")
+        launches = counters.profile(book, command, metrics) if gpu else counters.count(book, command)
+        kept["counters"][command] = {
+            "code": records.counters_hash(book, command, metrics), **now(), "launches": launches
+        }  # fmt: skip
+        return f"{len(launches)} launches"
 
-    pages = pair_of_pages(book, article)
+    out = []
+    for program, path in programs.items():
+        entry = kept["programs"].get(program, {})
+        fresh = entry.get("code") == records.program_hash(book, path)
+        seconds = float(entry.get("seconds", 5.0))
+        out.append(Part(article, f"snippets/{program}", fresh, partial(run, program), save, seconds))
     if pages and pages[0].python:
         page = pages[0]  # the other language shows the same code; a test holds that
-        codes = records.block_hashes(page)
-
-        def blocks(page: Page = page, codes: list[str] = codes) -> str:
-            printed = run_page(page)
-            for block, text in zip(page.python, printed, strict=True):
-                reject_nan(block.where, text)
-            kept["blocks"] = [{"code": c, "stdout": text} for c, text in zip(codes, printed, strict=True)]
-            return f"{len(printed)} blocks"
-
-        attempt(page.name, [b["code"] for b in kept["blocks"]] == codes, blocks)
-    else:
-        kept["blocks"] = []
-
-    commands = pages[0].counters if pages else []
-    kept["counters"] = {command: launches for command, launches in kept["counters"].items() if command in commands}
-    for command in commands if gpu else []:
-        programs_now = any(row[1] == "recorded" for row in rows)
-
-        def read_counters(command: str = command) -> str:
-            if shutil.which("ncu") is None:
-                raise BookError(f"{command}: no counters, since ncu is not on PATH")
-            kept["counters"][command] = counters.profile(book, command, pages[0].metrics)
-            return f"{len(kept['counters'][command])} launches"
-
-        attempt(f"counters of {command}", command in kept["counters"] and not programs_now, read_counters)
-    if gpu and any(row[1] == "recorded" for row in rows):
-        new["device"]["after"] = smi()
-        save()
-    elif gone:
-        save()
-    return rows
+        fresh = [block["code"] for block in kept["blocks"]["printed"]] == records.block_hashes(page)
+        out.append(Part(article, page.name, fresh, partial(blocks, page), save))
+    for command in commands:
+        fresh = kept["counters"].get(command, {}).get("code") == records.counters_hash(book, command, metrics)
+        what = f"counters of {command}"
+        out.append(Part(article, what, fresh, partial(count, command), save, 10.0))
+    return out
 
 
 def entry_of(run: Run) -> dict[str, Any]:
-    return {"stdout": run.stdout, "values": run.values, "claims": run.claims}
+    entry: dict[str, Any] = {"stdout": run.stdout, "values": run.values, "claims": run.claims}
+    if run.series:
+        entry["series"] = run.series
+    if run.clocks:
+        entry["clocks"] = {"during": run.clocks}
+    return entry
 
 
-def run_twice(book: Book, program: Path) -> tuple[dict[str, Any], str]:
+def run_twice(book: Book, program: str, path: Path) -> tuple[dict[str, Any], str]:
     """Two runs: the first one's entry with the second one's numbers beside its own, and what differs between them."""
-    one, two = run_program(book, program), run_program(book, program)
+    one, two = run_program(book, path), run_program(book, path)
     apart = []
+    for kind, ones, others in (("value", one.values, two.values), ("series", one.series, two.series)):
+        if ones.keys() != others.keys():
+            name = sorted(ones.keys() ^ others.keys())[0]
+            raise BookError(f'snippets/{program}: records the {kind} "{name}" on one of its two runs only')
     for name, value in one.values.items():
-        if name not in two.values:
-            raise BookError(f'{book.relative(program)}: records "{name}" on its first run and not on its second')
         value["second"] = two.values[name]["value"]
-        if not records.close(float(value["value"]), float(value["second"]), REPEATABLE):
+        if not compare.close(float(value["value"]), float(value["second"]), REPEATABLE):
             apart.append(f"{name} {value['value']:.4g} and {value['second']:.4g}")
-    return entry_of(one), f"two runs differ: {'; '.join(apart)}" if apart else ""
+    for name, curve in one.series.items():
+        curve["second"] = two.series[name]["y"]
+    entry = entry_of(one)
+    entry.setdefault("clocks", {})["second"] = two.clocks
+    notes = [f"two runs differ: {'; '.join(apart)}"] if apart else []
+    notes += [f'claim "{name}" stands on one run and falls on the other' for name in doubtful(one, two)]
+    return entry, "; ".join(notes)
+
+
+def doubtful(one: Run, two: Run) -> list[str]:
+    """Claims whose two runs differ by more than the margin to the gate."""
+    out = []
+    for name, claim in one.claims.items():
+        if claim.get("counters"):
+            continue
+        first, _ = claims.measured({}, entry_of(one), claim)
+        second, _ = claims.measured({}, entry_of(two), claim)
+        if first is None or second is None:
+            continue
+        gates = [gate for gate in (claim.get("at_least"), claim.get("at_most")) if gate is not None]
+        if any(abs(first - second) > abs(first - gate) for gate in gates):
+            out.append(name)
+    return out
+
+
+def sagged(clocks: dict[str, Any]) -> str:
+    """What the clocks say against the numbers, if they do."""
+    notes = []
+    during = clocks.get("during", {})
+    if during and during["sm_lowest_mhz"] < SAGGED * during["sm_median_mhz"]:
+        notes.append(f"clock sagged to {during['sm_lowest_mhz']} of {during['sm_median_mhz']} MHz")
+    said = clocks.get("after", {}).get("clocks_throttle_reasons.active", "")
+    reasons = int(said, 16) if said.startswith("0x") else 0
+    slowed = [why for bit, why in SLOWED.items() if reasons & bit]
+    return "; ".join([*notes, *([f"slowed down by {', '.join(slowed)}"] if slowed else [])])
 
 
 def reject_nan(name: str, text: str) -> None:
-    if records.NAN.search(text):
+    if compare.NAN.search(text):
         raise BookError(f"{name}: prints nan; nothing recorded")
 
 
@@ -158,3 +257,37 @@ def smi() -> dict[str, str]:
         return {}
     values = [v.strip() for v in done.stdout.strip().split(",")]
     return dict(zip(QUERY.split(","), values, strict=False)) if done.returncode == 0 else {}
+
+
+def merge(book: Book, folders: list[Path]) -> list[str]:
+    """Take in the records of other shards: each part that is newer than ours or that we lack. One line a file."""
+    out = []
+    for folder in folders:
+        files = sorted(folder.glob("*/*.json"))
+        if not files:
+            raise BookError(f"{folder}: holds no <device>/<article>.json; name a folder as records/ is")
+        for path in files:
+            device, article = path.parent.name, path.stem
+            theirs = records.parse(path, str(path))
+            ours = records.read(book, device, article) or records.empty()
+            taken = take(ours, theirs)
+            if taken:
+                records.forget_machines(ours)
+                records.write(book, device, article, ours)
+            out.append(f"{book.relative(records.path_of(book, device, article))}: {taken} parts from {path}")
+    return out
+
+
+def take(ours: dict[str, Any], theirs: dict[str, Any]) -> int:
+    """Move newer parts over; how many."""
+    ours["machines"] |= theirs["machines"]
+    taken = 0
+    for kind in ("programs", "counters"):
+        for name, entry in theirs[kind].items():
+            if name not in ours[kind] or entry["date"] > ours[kind][name]["date"]:
+                ours[kind][name] = entry
+                taken += 1
+    if theirs["blocks"]["printed"] and theirs["blocks"]["date"] > ours["blocks"].get("date", ""):
+        ours["blocks"] = theirs["blocks"]
+        taken += 1
+    return taken

@@ -1,30 +1,22 @@
-"""records/<device>/<article>.json: what one device printed and measured, and the hash of the code that made it.
+"""records/<device>/<article>.json: what one device printed and measured, when, and the hash of the code that made it.
 
-    {"format": 1, "device": {…}, "date": "…",
-     "programs": {"reduction/ladder.py": {"code": "sha256:…", "stdout": "…", "values": {…}, "claims": {…}}},
-     "blocks": [{"code": "sha256:…", "stdout": "…"}],
-     "counters": {"reduction/ladder.py --small": [{"kernel": …, "grid": …, "block": …, "metrics": {…}}]}}
+    {"format": 2,
+     "machines": {"6f2c81d0": {"name": "NVIDIA H200", "driver": …}},
+     "programs": {"reduction/ladder.py": {"code": "sha256:…", "machine": "6f2c81d0", "date": "2026-11-22T02:10:00Z",
+                  "seconds": …, "clocks": {…}, "stdout": "…", "values": {…}, "series": {…}, "claims": {…}}},
+     "blocks": {"machine": …, "date": …, "printed": [{"code": "sha256:…", "stdout": "…"}]},
+     "counters": {"reduction/ladder.py --small": {"code": …, "machine": …, "date": …,
+                  "launches": [{"kernel": …, "grid": …, "block": …, "metrics": {…}}]}}}
 
-Outputs are compared like with like. What differs from run to run, or from machine to machine, is replaced by
-`#` on both sides before the comparison, by these rules and no others:
-
-1. a number followed by a unit of time or of a rate (`12.3 ms`, `4.1 TB/s`, `900 GFLOP/s`), of temperature, power
-   or clock (`W`, `°C`, `MHz`), by `×`, or by `%`; so a program prints the unit beside each measured number;
-2. the rest of a line that begins with `device`, `driver`, `compiler`, `clocks` or `memory`, in any case, then `:`;
-   so that is where a program names its machine;
-3. the name of the device itself, wherever it stands;
-4. numbers on a line that says `this time` or `this run`;
-5. the rows of a table whose head names a unit of rule 1 by itself, down to the next blank line;
-6. runs of blanks on a line where something was replaced (columns move with the width of a number).
-
-Everything else must be equal to the character. `nan` as a word in any output fails, masked or not.
+Each part says on which machine and when it was made: parts are renewed one by one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
 import re
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,14 +25,7 @@ from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError, write_json
 from warpbook.hashes import code_hash
 from warpbook.pages import Page
 
-FORMAT = 1
-AGREEMENT = 2e-6  # relative, between the same small size on two devices: 32 roundings of float32
-TIME_AND_RATE = r"(?:ns|us|µs|μs|ms|s|min|[kKMGTP]?i?B/s|[kKMGTP]?FLOP/?s|[kKMGT]?/s|[kMG]?Hz|m?W|°C|×|%)"
-NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+"
-MEASURED = re.compile(rf"(?:(?<![\w.])(?:{NUMBER}))\s?(?={TIME_AND_RATE}(?![\w/]))")
-MACHINE = re.compile(r"^(\s*(?:device|driver|compiler|clocks|memory)\s*:).*$", re.IGNORECASE)
-NAN = re.compile(r"(?<![\w])[-+]?nan(?![\w])", re.IGNORECASE)
-PLAIN_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w])")
+FORMAT = 2
 
 
 # -- files -------------------------------------------------------------------------------------------------------
@@ -63,15 +48,22 @@ def path_of(book: Book, device: str, article: str) -> Path:
 def read(book: Book, device: str, article: str) -> dict[str, Any] | None:
     """The record, or None if there is none. Raises BookError if it cannot be understood."""
     path = path_of(book, device, article)
-    name = book.relative(path)
     if not path.exists():
         return None
     try:
+        return parse(path, book.relative(path))
+    except BookError as error:
+        raise BookError(f"{error}; {remedy(device, article)}") from None
+
+
+def parse(path: Path, name: str) -> dict[str, Any]:
+    """The record in a file that messages call `name`."""
+    try:
         record = json.loads(path.read_text("utf-8"))
     except json.JSONDecodeError as error:
-        raise BookError(f"{name}:{error.lineno}: not JSON: {error.msg}; {remedy(device, article)}") from None
+        raise BookError(f"{name}:{error.lineno}: not JSON: {error.msg}") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise BookError(f"{name}: not of format {FORMAT}; {remedy(device, article)}")
+        raise BookError(f"{name}: not of format {FORMAT}")
     return record
 
 
@@ -79,9 +71,31 @@ def write(book: Book, device: str, article: str, record: dict[str, Any]) -> None
     write_json(path_of(book, device, article), record)
 
 
-def empty(device: dict[str, Any]) -> dict[str, Any]:
-    date = datetime.now(UTC).strftime("%Y-%m-%d")
-    return {"format": FORMAT, "device": device, "date": date, "programs": {}, "blocks": [], "counters": {}}
+def empty() -> dict[str, Any]:
+    return {"format": FORMAT, "machines": {}, "programs": {}, "blocks": {"printed": []}, "counters": {}}
+
+
+def add_machine(record: dict[str, Any], device: dict[str, Any]) -> dict[str, str]:
+    """Note who computes. Returns what goes into each part made now: {"machine": …, "date": …}."""
+    name = hashlib.sha256(json.dumps(device, sort_keys=True).encode()).hexdigest()[:8]
+    record["machines"][name] = device
+    return {"machine": name, "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
+def parts(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Everything in a record that was made at one time: programs, blocks, counters."""
+    return [*record["programs"].values(), record["blocks"], *record["counters"].values()]
+
+
+def forget_machines(record: dict[str, Any]) -> None:
+    """Drop those that no part names any more."""
+    named = {part.get("machine") for part in parts(record)}
+    record["machines"] = {name: device for name, device in record["machines"].items() if name in named}
+
+
+def device_name(record: dict[str, Any]) -> str:
+    """What the device calls itself; every machine of one record calls it the same."""
+    return next((str(device["name"]) for device in record["machines"].values() if device.get("name")), "")
 
 
 def remedy(device: str, article: str) -> str:
@@ -100,6 +114,15 @@ def block_hashes(page: Page) -> list[str]:
     """One hash a Python block. A block is what the blocks before it made of it, so they count too."""
     codes = [block.code for block in page.python]
     return [code_hash(page.book, codes[: i + 1], page.article, page.python[i].where) for i in range(len(codes))]
+
+
+def counters_hash(book: Book, command: str, metrics: list[str]) -> str:
+    """Of the command's program, its arguments and what is asked for."""
+    program = book.snippets / command.split()[0]
+    if not program.is_file():
+        raise BookError(f"there is no snippets/{command.split()[0]}, whose counters a page asks for")
+    asked = repr((command, sorted(metrics)))
+    return code_hash(book, [program.read_text("utf-8"), asked], program.parent.name, book.relative(program))
 
 
 def stale(book: Book, device: str, article: str) -> list[str]:
@@ -124,7 +147,7 @@ def stale(book: Book, device: str, article: str) -> list[str]:
     for program in record["programs"]:
         if program not in programs:
             out.append(f"{name}: snippets/{program} is gone; {remedy(device, article)}")
-    kept_blocks = [block["code"] for block in record["blocks"]]
+    kept_blocks = [block["code"] for block in record["blocks"]["printed"]]
     for i, code in enumerate(blocks):
         if i >= len(kept_blocks) or kept_blocks[i] != code:
             assert page is not None
@@ -132,9 +155,12 @@ def stale(book: Book, device: str, article: str) -> list[str]:
             break  # every later block depends on this one
     if len(kept_blocks) > len(blocks):
         out.append(f"{name}: has {len(kept_blocks)} blocks, the page {len(blocks)}; {remedy(device, article)}")
-    if page and device != SOFTCUDA:
-        missing = [command for command in page.counters if command not in record.get("counters", {})]
-        out += [f"{name}: no counters of {command}; {remedy(device, article)}" for command in missing]
+    for command in page.counters if page else []:
+        kept = record["counters"].get(command)
+        if kept is None:
+            out.append(f"{name}: no counters of {command}; {remedy(device, article)}")
+        elif kept["code"] != counters_hash(book, command, page.metrics if page else []):
+            out.append(f"{name}: stale: counters of {command} were of other code; {remedy(device, article)}")
     return out
 
 
@@ -142,101 +168,19 @@ def program_name(program: Path) -> str:
     return f"{program.parent.name}/{program.name}"
 
 
-# -- comparison --------------------------------------------------------------------------------------------------
-
-
-def mask(text: str, device_names: tuple[str, ...] = ()) -> list[str]:
-    """The lines of an output without what may differ from run to run; see the rules above."""
-    out = []
-    measured_rows = False
-    for line in text.rstrip().splitlines():
-        if measured_rows and line.strip():
-            out.append("#")
-            continue
-        measured_rows = is_head(line)
-        masked = MACHINE.sub(r"\1 #", line)
-        if re.search(r"\bthis (?:time|run)\b", line):
-            masked = PLAIN_NUMBER.sub("#", masked)
-        for name in device_names:
-            masked = masked.replace(name, "#") if name else masked
-        masked = MEASURED.sub("# ", masked)
-        out.append((re.sub(r"\s+", " ", masked) if masked != line else masked).rstrip())
-    return out
-
-
-def is_head(line: str) -> bool:
-    """Whether a line is the head of a table of measured numbers: cells two blanks apart, one of them just a unit."""
-    cells = re.split(r"\s{2,}", line.strip())
-    return len(cells) > 1 and any(re.fullmatch(TIME_AND_RATE, cell.strip("()[]")) for cell in cells)
-
-
-def difference(name: str, recorded: str, now: str, devices: tuple[str, ...] = ()) -> str | None:
-    """One line saying where two outputs of the same device part, or None if they do not."""
-    if NAN.search(now):
-        return f"{name}: prints nan"
-    old, new = mask(recorded, devices), mask(now, devices)
-    for i in range(max(len(old), len(new))):
-        was = old[i] if i < len(old) else None
-        is_ = new[i] if i < len(new) else None
-        if was != is_:
-            said = f'"{is_}"' if is_ is not None else "nothing"
-            expected = f'"{was}"' if was is not None else "nothing more"
-            return f"{name}: line {i + 1} of its output is {said}, the record has {expected}"
-    return None
-
-
-def disagreement(name: str, one: str, other: str, devices: tuple[str, ...], rtol: float = AGREEMENT) -> str | None:
-    """As `difference`, for one small size on two devices: numbers with a decimal point may differ by rounding.
-
-    That is by `rtol` times the largest number of their line, since an error is printed beside what it is the error of.
-    """
-    left, right = mask(one, devices), mask(other, devices)
-    if len(left) != len(right):
-        return f"{name}: {len(left)} lines on one device, {len(right)} on the other"
-    for i, (a, b) in enumerate(zip(left, right, strict=True), 1):
-        numbers = list(zip(PLAIN_NUMBER.findall(a), PLAIN_NUMBER.findall(b), strict=False))
-        scale = max((abs(float(x)) for pair in numbers for x in pair), default=0.0)
-        same_text = re.sub(r"\s+", " ", PLAIN_NUMBER.sub("?", a)) == re.sub(r"\s+", " ", PLAIN_NUMBER.sub("?", b))
-        near = all(x == y or ("." in x and abs(float(x) - float(y)) <= rtol * scale) for x, y in numbers)
-        if not same_text or not near:
-            return f'{name}: line {i} is "{a}" on one device and "{b}" on the other'
-    return None
-
-
-def close(a: float, b: float, rtol: float) -> bool:
-    """Near one another; false for anything that is not a number."""
-    return not math.isnan(a) and not math.isnan(b) and abs(a - b) <= rtol * max(abs(a), abs(b))
-
-
-# -- claims ------------------------------------------------------------------------------------------------------
-
-
-def measured(claim: dict[str, Any], values: dict[str, Any]) -> float:
-    """What the record says of a claim: the ratio of two values, or one value."""
-    names = claim["ratio"] if claim.get("ratio") else [claim["value"]]
-    for name in names:
-        if name not in values:
-            raise BookError(f'claims "{name}", which the program does not record')
-    numbers = [float(values[name]["value"]) for name in names]
-    return numbers[0] / numbers[1] if len(numbers) == 2 else numbers[0]
-
-
-def broken_claims(book: Book, device: str, article: str) -> list[str]:
-    """One line for each claim that the device's record does not bear out."""
-    record = read(book, device, article)
-    out = []
-    for program, entry in (record or {}).get("programs", {}).items():
-        for name, claim in entry["claims"].items():
-            number = measured(claim, entry["values"])
-            low, high = claim.get("at_least"), claim.get("at_most")
-            holds = (low is None or number >= low) and (high is None or number <= high)  # false for nan
-            if not holds:
-                gate = f"at least {low}" if low is not None and not number >= low else f"at most {high}"
-                out.append(f'snippets/{program}: claim "{name}" no longer holds on {device}: {number:.4g}, not {gate}')
-    return out
-
-
 def devices(book: Book) -> list[str]:
     """Devices with a record of anything, the primary one first."""
     found = sorted(p.name for p in book.records.glob("*") if p.is_dir())
     return sorted(found, key=lambda d: (d != PRIMARY, d == SOFTCUDA, d))
+
+
+def committed(book: Book) -> list[str]:
+    """Devices whose records belong to the book: those that git knows; all of them where there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", "ls-files", "--", "records"], cwd=book.root, capture_output=True, text=True, check=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return devices(book)
+    known = {Path(line).parts[1] for line in done.stdout.splitlines() if len(Path(line).parts) == 3}
+    return [device for device in devices(book) if device in known]

@@ -12,13 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
-from warpbook import charts, records
+from warpbook import charts, claims, records
 from warpbook.book import PRIMARY, SOFTCUDA, BookError
 from warpbook.pages import Page
-from warpbook.values import EXPRESSION, Values, quantity, render, substitute
+from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
@@ -34,8 +33,7 @@ WORDS = {
         "measured": "Measured",
         "gate": "Held to",
         "source": "Source",
-        "at_least": "at least {}",
-        "at_most": "at most {}",
+        "published": "published: {} ({})",
     },
     "zh": {
         "output": "输出",
@@ -46,8 +44,7 @@ WORDS = {
         "measured": "实测",
         "gate": "检验门槛",
         "source": "出处",
-        "at_least": "不低于 {}",
-        "at_most": "不高于 {}",
+        "published": "公布值：{}（{}）",
     },
 }
 
@@ -163,7 +160,8 @@ class Outputs:
         self.records = {d: r for d in SHOWN_DEVICES if (r := records.read(page.book, d, page.article)) is not None}
         hashes = records.block_hashes(page)
         self.fresh = {
-            device: [entry["code"] for entry in record["blocks"]] == hashes for device, record in self.records.items()
+            device: [entry["code"] for entry in record["blocks"]["printed"]] == hashes
+            for device, record in self.records.items()
         }
         for device in self.records:
             if not self.fresh[device]:
@@ -173,9 +171,9 @@ class Outputs:
 
     def box(self, index: int) -> str:
         texts = {
-            device: record["blocks"][index]["stdout"]
+            device: record["blocks"]["printed"][index]["stdout"]
             for device, record in self.records.items()
-            if index < len(record["blocks"])
+            if index < len(record["blocks"]["printed"])
         }
         return self.html(texts)
 
@@ -197,7 +195,7 @@ class Outputs:
         names = {
             device: self.words["softcuda"]
             if device == SOFTCUDA
-            else str(self.records[device]["device"].get("name", device))
+            else records.device_name(self.records[device]) or device
             for device in texts
         }
         first, *others = texts
@@ -231,7 +229,7 @@ def show(page: Page, language: str, values: Values, text: str, outputs: Outputs)
         return figure(page, name)
     if kind == "output":
         return outputs.of_program(name)
-    return claims(values.record(page.article), language)
+    return claim_table(page, language, values.device)
 
 
 def figure(page: Page, name: str) -> str:
@@ -249,32 +247,31 @@ def figure(page: Page, name: str) -> str:
     return f'<figure class="wb-figure"><div class="wb-figure__view" tabindex="0">{drawing}</div></figure>'
 
 
-def claims(record: dict[str, Any], language: str) -> str:
+def claim_table(page: Page, language: str, device: str) -> str:
+    """The article's claims as a table: what was predicted, what came out, what the record is held to."""
     words = WORDS[language]
-    rows = []
-    for entry in record["programs"].values():
-        for claim in entry["claims"].values():
-            unit = "x" if claim.get("ratio") else entry["values"].get(claim.get("value"), {}).get("unit", "1")
-            gates = {key: float(claim[key]) for key in ("at_least", "at_most") if claim.get(key) is not None}
-            gate = [
-                words[key].format(f"{number:g}×" if unit == "x" else quantity(number, unit))
-                for key, number in gates.items()
-            ]
-            predicted = claim.get("predicted")
-            source = claim.get(f"source_{language}") or claim.get("source")
-            said = quantity(float(predicted), unit) if isinstance(predicted, (int, float)) else str(predicted or "–")
-            rows.append(
-                [
-                    html.escape(str(claim[language])),
-                    html.escape(said),
-                    f"<strong>{quantity(records.measured(claim, entry['values']), unit)}</strong>",
-                    html.escape(", ".join(gate)),
-                    html.escape(str(source or "–")),
-                ]
-            )
-    if not rows:
+    found = claims.judged(page.book, device, page.article)
+    if not found:
         raise BookError("the record has no claims")
+    rows = [
+        [
+            html.escape(hold_together(str(one.claim[language]))),
+            html.escape(one.shown("predicted")),
+            f"<strong>{one.shown('measured')}</strong>",
+            html.escape(one.gate(language)),
+            html.escape(hold_together(sources(one, language, words["published"])) or "–"),
+        ]
+        for one in found
+    ]
     head = "".join(f'<th scope="col">{words[key]}</th>' for key in ("claim", "predicted", "measured", "gate", "source"))
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="wb-claims" tabindex="0" role="group" aria-label="{words["claim"]}">{table}</div>'
+
+
+def sources(one: claims.Judged, language: str, published: str) -> str:
+    """Where the prediction comes from, and what somebody else found."""
+    said = [one.text("source", language)]
+    if one.claim.get("published") is not None:
+        said.append(published.format(one.shown("published"), one.text("published_by", language)))
+    return "; ".join(text for text in said if text)

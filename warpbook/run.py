@@ -23,6 +23,8 @@ from warpbook.pages import Page
 
 CHILD = Path(__file__).with_name("child.py")
 TIME_LIMIT = 900.0  # seconds a page or a program may take
+SKIPPED = 77  # warpbench's exit status for "this device cannot serve me", after a line that says why
+SKIPS = re.compile(r"^skipped: (.*)$", re.MULTILINE)
 
 
 class RunError(BookError):
@@ -40,8 +42,10 @@ class Run:
     stdout: str
     seconds: float
     values: dict[str, Any] = field(default_factory=dict)
+    series: dict[str, Any] = field(default_factory=dict)
     claims: dict[str, Any] = field(default_factory=dict)
-    device: dict[str, Any] = field(default_factory=dict)
+    clocks: dict[str, Any] = field(default_factory=dict)
+    skipped: str = ""  # why the device cannot serve it
 
 
 def environment(book: Book, article: str) -> dict[str, str]:
@@ -95,10 +99,13 @@ def run_program(book: Book, program: Path, arguments: tuple[str, ...] = (), pyth
         out = Path(folder, "values.json")
         env["WARPBENCH_OUT"] = str(out)
         code, stdout, errors = call([python, name, *arguments], book, env, name)
+        seconds = time.monotonic() - start
+        if code == SKIPPED and (said := SKIPS.findall(stdout)):
+            return Run(stdout, seconds, skipped=said[-1])
         if code:
             raise RunError(program_failure(name, code, errors), printed(stdout) + errors)
         told = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    return Run(stdout, time.monotonic() - start, told.get("values", {}), told.get("claims", {}), told.get("device", {}))
+    return Run(stdout, seconds, **{key: told.get(key, {}) for key in ("values", "series", "claims", "clocks")})
 
 
 def call(command: list[str], book: Book, env: dict[str, str], name: str) -> tuple[int, str, str]:

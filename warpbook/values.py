@@ -3,6 +3,7 @@
     {{ v6.rate }}                4.13 TB/s      a value
     {{ v0.time / v6.time }}      12.3×          a ratio
     {{ v6.rate % copy.rate }}    98.1 %         a share
+    {{ 2 GiB / copy.rate }}      0.51 ms        what follows from one: a time, bytes, a rate
     {{ softmax:online.rate }}    another article's
     {{ #reduce0.smsp__inst_executed.sum }}      a counter of a kernel's first profiled launch
     {{ claims }}  {{ chart:ladder }}  {{ figure:tree }}     on a line of their own
@@ -18,11 +19,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from warpbook import records
+from warpbook import counters, records
 from warpbook.book import PRIMARY, Book, BookError
 
 EXPRESSION = re.compile(r"\{\{[ \t]+(.+?)[ \t]+\}\}")
 CODE_OR_MATH = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<![\\$])\$(?![\s$])[^$]*?(?<!\s)\$|\\\(.*?\\\)")
+NUMBER = r"\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?"
+UNITS = r"(?P<prefix>k|[KMGT]i|[MGT]|[mµn])?(?P<unit>B/s|B|s|flop/s|flop|Hz)"
+QUANTITY = re.compile(rf"(?P<number>{NUMBER})(?:[ \t]*{UNITS})?\Z")
 NAME = re.compile(r"(?:(?P<article>[a-z0-9_-]+):)?(?P<name>#?[A-Za-z0-9_.]+)\Z")
 THIN = "\u202f"  # between groups of digits
 BLANK = "\u00a0"  # before a unit
@@ -69,45 +73,34 @@ class Values:
             raise BookError(f'"{text}" is not a name of a value')
         article, name = match["article"] or article, match["name"]
         record = self.record(article)
-        about = (
-            str(record["device"].get("name", self.device)),
-            str(record["date"]),
-            f"records/{self.device}/{article}.json",
+        part, found = self.counter(record, name[1:]) if name.startswith("#") else self.named(record, article, name)
+        device = str(record["machines"].get(part.get("machine"), {}).get("name", self.device))
+        about = (device, str(part.get("date", ""))[:10], self.path(article))
+        return Value(
+            name, float(found["value"]), found["unit"], *about, found.get("low"), found.get("high"), found.get("second")
         )
-        if name.startswith("#"):
-            return Value(
-                name,
-                counter(record, name),
-                unit_of(name),
-                *about,
-            )
+
+    def path(self, article: str) -> str:
+        return f"records/{self.device}/{article}.json"
+
+    def named(self, record: dict[str, Any], article: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a program recorded as `name`, and the part of the record that holds it."""
         holders = [program for program, entry in record["programs"].items() if name in entry["values"]]
         if len(holders) > 1:
             raise BookError(f'"{name}" is recorded by {" and ".join(holders)}; give one of them another name')
         if not holders:
             known = sorted({n for entry in record["programs"].values() for n in entry["values"]})
-            raise BookError(f'no value "{name}" in {about[2]}; there are: {", ".join(known) or "none"}')
-        kept = record["programs"][holders[0]]["values"][name]
-        return Value(
-            name, float(kept["value"]), kept["unit"], *about, kept.get("low"), kept.get("high"), kept.get("second")
-        )
+            raise BookError(f'no value "{name}" in {self.path(article)}; there are: {", ".join(known) or "none"}')
+        part = record["programs"][holders[0]]
+        return part, part["values"][name]
 
-
-def unit_of(metric: str) -> str:
-    """A counter's unit, which its name ends in: `….pct` and `….pct_of_peak_…` are percentages, `….ratio` has none."""
-    last = metric.rpartition(".")[2]
-    return "%" if last.startswith("pct") else "1" if last == "ratio" else "count"
-
-
-def counter(record: dict[str, Any], name: str) -> float:
-    kernel, _, metric = name[1:].partition(".")
-    for launches in record.get("counters", {}).values():
-        for launch in launches:
-            if launch["kernel"] == kernel:
-                if metric in launch["metrics"]:
-                    return float(launch["metrics"][metric])
-                raise BookError(f'kernel "{kernel}" was not asked for "{metric}"; see warpbook/counters.py')
-    raise BookError(f'no counters of a kernel "{kernel}"')
+    def counter(self, record: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The counter `kernel.metric` of the kernel's first profiled launch, and the part of the record with it."""
+        kernel = name.partition(".")[0]
+        for part in record["counters"].values():
+            if any(launch["kernel"] == kernel for launch in part["launches"]):
+                return part, {"value": counters.value(part["launches"], name), "unit": counters.unit(name)}
+        raise BookError(f'no counters of a kernel "{kernel}"')
 
 
 # -- digits ------------------------------------------------------------------------------------------------------
@@ -169,18 +162,45 @@ def render(text: str, article: str, language: str, values: Values, root: str = "
     parts = re.split(r"\s+([/%])\s+", text)
     if len(parts) not in (1, 3):
         raise BookError(f'"{text}" is not a name, a ratio `a / b` or a share `a % b`')
-    found = [values.get(part, article) for part in parts[::2]]
-    if len(found) == 1:
-        number, unit = found[0].number, found[0].unit
-    else:
+    found = [operand(part, article, values) for part in parts[::2]]
+    recorded = [value for value in found if value.record]
+    if not recorded:
+        raise BookError(f'"{text}" names nothing recorded')
+    number, unit = found[0].number, found[0].unit
+    if len(found) == 2:
         one, two = found
-        if one.unit != two.unit:
+        unit = quotient(one.unit, two.unit)
+        if not unit or (parts[1] == "%" and unit != "x"):
             raise BookError(f'"{text}" compares {one.unit} with {two.unit}')
         if two.number == 0:
             raise BookError(f'"{text}" divides by zero')
-        number = one.number / two.number * (100 if parts[1] == "%" else 1)
-        unit = "%" if parts[1] == "%" else "x"
-    return element(quantity(number, unit), number, describe(found, language), f"{root}{found[0].record}")
+        number = one.number / two.number
+        if parts[1] == "%":
+            number, unit = 100 * number, "%"
+    return element(quantity(number, unit), number, describe(recorded, language), f"{root}{recorded[0].record}")
+
+
+SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "m": 1e-3, "µ": 1e-6, "n": 1e-9,
+          "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}  # fmt: skip
+
+
+def operand(text: str, article: str, values: Values) -> Value:
+    """A recorded value, or a quantity written out (`2 GiB`, `16.8e6 B`, `3`), which comes from no record."""
+    written = QUANTITY.match(text)
+    if not written:
+        return values.get(text, article)
+    return Value(text, float(written["number"]) * SCALES[written["prefix"] or ""], written["unit"] or "1", "", "", "")
+
+
+def quotient(one: str, two: str) -> str:
+    """The unit of a quotient; "" where it means nothing to a reader."""
+    if one == two:
+        return "x"
+    for work in ("B", "flop"):
+        made = {(work, f"{work}/s"): "s", (work, "s"): f"{work}/s", (f"{work}/s", "Hz"): work}
+        if (one, two) in made:
+            return made[one, two]
+    return {("flop/s", "B/s"): "flop/B", ("flop", "B"): "flop/B"}.get((one, two), one if two in ("1", "count") else "")
 
 
 def describe(found: list[Value], language: str) -> str:
@@ -206,6 +226,11 @@ def element(shown: str, number: float, about: str, href: str) -> str:
         f'<data class="wb-value" value="{number!r}"><a href="{html.escape(href, quote=True)}" '
         f'aria-label="{label}" data-tip="{tip}">{html.escape(shown)}</a></data>'
     )
+
+
+def hold_together(text: str) -> str:
+    """A text without code or math, its numbers by hand with the blanks of the others."""
+    return UNIT.sub(BLANK, GROUP.sub(THIN, text))
 
 
 def substitute(text: str, replace: Callable[[str], str]) -> str:

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from warpbook import records
+from warpbook import claims, compare, records
 from warpbook.book import BookError, write_text
+from warpbook.compare import difference, disagreement, mask
 from warpbook.hashes import normal_kernel, normal_python
 from warpbook.recorder import record
-from warpbook.records import difference, disagreement, mask
 
 CPU = {"name": "softcuda", "softcuda": True}
 
@@ -53,7 +53,7 @@ def test_outputs_are_compared_line_by_line():
 
 def test_nan_fails_every_comparison():
     assert difference("p", "sum nan\n", "sum nan\n") == "p: prints nan"
-    assert not records.close(float("nan"), float("nan"), 1.0)
+    assert not compare.close(float("nan"), float("nan"), 1.0)
 
 
 def test_two_devices_agree_within_rounding():
@@ -75,7 +75,7 @@ def test_a_record_is_fresh_until_the_code_changes(small, write):
     assert record(small, ["x"], device=CPU) == 0
     assert records.stale(small, "softcuda", "x") == []
     kept = records.read(small, "softcuda", "x")
-    assert kept["blocks"][0]["stdout"] == "42\n"
+    assert kept["blocks"]["printed"][0]["stdout"] == "42\n"
     assert kept["programs"]["x/a.py"]["stdout"] == "ok\n"
 
     program.write_text('# a comment\nKERNEL = "x/k.cu"\nprint("ok")\n', "utf-8")
@@ -122,7 +122,7 @@ def test_an_unknown_article_is_named(small, write):
 
 
 def test_a_broken_record_is_told_with_its_line(small, write):
-    write("records/softcuda/x.json", '{\n "format": 1,\n')
+    write("records/softcuda/x.json", '{\n "format": 2,\n')
     with pytest.raises(BookError, match=r"^records/softcuda/x.json:3: not JSON: .*; run `python -m warpbook record"):
         records.read(small, "softcuda", "x")
 
@@ -136,31 +136,53 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_claim_that_no_longer_holds(small):
+def test_a_claim_that_no_longer_holds(small, write):
+    write("snippets/x/a.py", "")
     entry = {
         "code": "",
         "stdout": "",
         "values": {"a": {"value": 1.0, "unit": "s"}, "b": {"value": 2.0, "unit": "s"}},
         "claims": {"half": {"en": "", "zh": "", "ratio": ["a", "b"], "value": None, "at_least": 0.6, "at_most": None}},
     }
-    data = {**records.empty({"name": "NVIDIA H200"}), "programs": {"x/a.py": entry}}
+    data = {**records.empty(), "programs": {"x/a.py": entry}}
     records.write(small, "nvidia-h200", "x", data)
-    assert records.broken_claims(small, "nvidia-h200", "x") == [
-        'snippets/x/a.py: claim "half" no longer holds on nvidia-h200: 0.5, not at least 0.6'
+    assert claims.broken(small, "nvidia-h200", "x") == [
+        'snippets/x/a.py: claim "half" no longer holds on nvidia-h200: it says at least 0.6×, the record 0.500×; '
+        f"change the claim, or {records.remedy('nvidia-h200', 'x')}"
     ]
+    assert "0 of 1 claims hold" in claims.table(claims.everything(small, ["nvidia-h200"]))
     entry["values"]["a"]["value"] = 1.3
     records.write(small, "nvidia-h200", "x", data)
-    assert records.broken_claims(small, "nvidia-h200", "x") == []
+    assert claims.broken(small, "nvidia-h200", "x") == []
+    del entry["values"]["a"]  # what was not measured on a GPU is not borne out
+    records.write(small, "nvidia-h200", "x", data)
+    assert len(claims.broken(small, "nvidia-h200", "x")) == 1
+
+
+def test_a_claim_about_counters_is_judged_by_what_was_counted(small, write):
+    claim = {"en": "", "zh": "", "ratio": ["bad.sectors.sum", "good.sectors.sum"], "at_least": 8, "counters": "x/a.py"}
+    metrics = {"bad": {"sectors.sum": 32}, "good": {"sectors.sum": 4}}
+    launches = [{"kernel": name, "grid": [1], "block": [1], "metrics": found} for name, found in metrics.items()]
+    write("snippets/x/a.py", "")
+    entry = {"code": "", "stdout": "", "values": {}, "claims": {"coalesced": claim}}
+    counted = {"x/a.py": {"code": "", "launches": launches}}
+    records.write(small, "softcuda", "x", {**records.empty(), "programs": {"x/a.py": entry}, "counters": counted})
+    assert [one.holds for one in claims.judged(small, "softcuda", "x")] == [True]
+    assert claims.live(small, "x", {"x/a.py": launches}) == []
+    metrics["bad"]["sectors.sum"] = 16
+    assert claims.live(small, "x", {"x/a.py": launches}) == [
+        'snippets/x/a.py: claim "coalesced" says at least 8×; softcuda counts 4.00× now'
+    ]
 
 
 def test_a_record_never_holds_nan(small):
     with pytest.raises(ValueError, match="not JSON compliant"):
-        records.write(small, "softcuda", "x", {"format": 1, "value": float("nan")})
+        records.write(small, "softcuda", "x", {"format": 2, "value": float("nan")})
     assert not records.path_of(small, "softcuda", "x").exists()
 
 
 def test_json_of_a_record_is_readable(small):
-    records.write(small, "softcuda", "x", {"format": 1, "device": {"name": "设备"}})
+    records.write(small, "softcuda", "x", {"format": 2, "name": "设备"})
     text = records.path_of(small, "softcuda", "x").read_text("utf-8")
     assert "设备" in text
-    assert json.loads(text)["format"] == 1
+    assert json.loads(text)["format"] == 2

@@ -38,6 +38,8 @@ def test_digits_and_units(number, unit, shown):
 def entry(**values: float) -> dict:
     return {
         "code": "",
+        "machine": "one",
+        "date": "2026-01-02T03:04:05Z",
         "stdout": "",
         "claims": {},
         "values": {k.replace("_", "."): {"value": v, "unit": "s"} for k, v in values.items()},
@@ -55,10 +57,10 @@ METRICS = {
 @pytest.fixture
 def values(small):
     data = {
-        **records.empty({"name": "NVIDIA H200"}),
-        "date": "2026-01-02",
+        **records.empty(),
+        "machines": {"one": {"name": "NVIDIA H200"}},
         "programs": {"x/a.py": entry(v0_time=4e-3, v1_time=1e-3, twice=1), "x/b.py": entry(twice=1)},
-        "counters": {"x/a.py": [{"kernel": "k", "grid": [1], "block": [1], "metrics": METRICS}]},
+        "counters": {"x/a.py": {"launches": [{"kernel": "k", "grid": [1], "block": [1], "metrics": METRICS}]}},
     }
     records.write(small, "nvidia-h200", "x", data)
     return Values(small)
@@ -77,6 +79,18 @@ def test_ratios_shares_counters_and_other_articles(values):
     assert ">25.0\u00a0%</a>" in render("v1.time % v0.time", "x", "en", values)
     assert ">12\u202f345</a>" in render("#k.smsp__inst.sum", "x", "en", values)
     assert ">1.00\u00a0ms</a>" in render("x:v1.time", "y", "en", values)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2 GiB / v0.time", "537\u00a0GB/s"),  # v0.time is 4 ms
+        ("1 s / v1.time", "1000×"),
+        ("v0.time / 2", "2.00\u00a0ms"),
+    ],
+)
+def test_a_quantity_may_stand_beside_a_name(values, text, shown):
+    assert f">{shown}</a>" in render(text, "x", "en", values)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +115,9 @@ def test_a_counters_unit_is_in_its_name(values, name, shown):
             "y:a",
             "there is no records/nvidia-h200/y.json; " + records.remedy("nvidia-h200", "y"),
         ),
+        ("2 GiB / 1 s", '"2 GiB / 1 s" names nothing recorded'),
+        ("2 flop / v0.rate", 'no value "v0.rate" in records/nvidia-h200/x.json; there are: twice, v0.time, v1.time'),
+        ("v0.time % 2 B", '"v0.time % 2 B" compares s with B'),
         ("a + b", '"a + b" is not a name of a value'),
     ],
 )
