@@ -87,6 +87,11 @@ def disagreement(name: str, one: str, other: str, devices: tuple[str, ...], rtol
     return None
 
 
+def skipped(text: str) -> bool:
+    """Whether a block said that the device cannot serve it (warpbench.needs)."""
+    return text.startswith("skipped: ") or "\nskipped: " in text
+
+
 def close(a: float, b: float, rtol: float) -> bool:
     """Near one another; false for anything that is not a number."""
     return not math.isnan(a) and not math.isnan(b) and abs(a - b) <= rtol * max(abs(a), abs(b))

@@ -1,0 +1,48 @@
+"""Breaks every kernel that a program loads, in the way that $SABOTAGE says.
+
+unwritten   nothing is stored in global memory
+zeros       zeros are
+nan         NaN is, or for integers what has NaN's bits
+
+Python imports this file when it starts, if its folder is on PYTHONPATH. It works on PTX, which is what softcuda's nvcc
+hands to PyCUDA, so that no program needs to know of it.
+"""
+
+import os
+import re
+
+import pycuda.driver as cuda
+
+KIND = os.environ["SABOTAGE"]
+STORE = re.compile(
+    rb"^(?P<head>\s*(?:@!?%p\d+\s+)?st\.(?:[a-z:0-9]+\.)*?global(?:\.[a-zL0-9:_]+)*\.(?P<type>[a-z]+\d+)"
+    rb"\s+\[[^\]]+\],\s*)(?P<value>[^;]+);",
+    re.MULTILINE,
+)
+REDUCE = re.compile(rb"^\s*(?:@!?%p\d+\s+)?red\.[^;]*global[^;]*;", re.MULTILINE)
+NANS = {8: b"0x7F", 16: b"0x7FFF", 32: b"0x7FC00000", 64: b"0x7FF8000000000000"}
+
+
+def broken(store: re.Match[bytes]) -> bytes:
+    kind, bits = store["type"][:1], int(store["type"].lstrip(b"bfsu"))
+    value = b"0"
+    if KIND == "nan":
+        value = NANS[bits]
+    if kind == b"f":
+        value = (b"0f%08X" if bits == 32 else b"0d%016X") % int(value, 16 if value[1:2] == b"x" else 10)
+    if store["value"].startswith(b"{"):
+        value = b"{" + b", ".join([value] * (store["value"].count(b",") + 1)) + b"}"
+    return store["head"] + value + b";"
+
+
+def sabotaged(ptx: bytes) -> bytes:
+    if KIND == "unwritten":
+        return REDUCE.sub(b"", STORE.sub(b"", ptx))
+    return STORE.sub(broken, ptx)
+
+
+def module_from_buffer(buffer: bytes, *args: object, **options: object) -> cuda.Module:
+    return load(sabotaged(bytes(buffer)), *args, **options)
+
+
+load, cuda.module_from_buffer = cuda.module_from_buffer, module_from_buffer

@@ -1,0 +1,123 @@
+"""A check that passes a broken kernel is no check: every program and every page, with its kernels broken on purpose.
+
+A kernel that writes nothing, zeros or NaN must be noticed, whatever the program compares with; a reference that was
+itself computed by the kernel would be broken along with it and is found out here. Runs on softcuda only, where kernels
+are PTX and can be changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from warpbook import compare, records
+from warpbook.book import SOFTCUDA, Book, BookError, here
+from warpbook.pages import Page
+from warpbook.run import RunError, present_device, run_page, run_program
+
+BOOK = here()
+SABOTAGE = Path(__file__).with_name("sabotage")
+KINDS = ("unwritten", "zeros", "nan")
+PROGRAMS = [BOOK.relative(path) for article in BOOK.articles() for path in BOOK.programs(article)]
+PAGES = [BOOK.relative(path) for path in BOOK.pages("en") if Page(BOOK, path).python]
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(autouse=True)
+def on_softcuda() -> None:
+    try:
+        device = present_device(BOOK)
+    except BookError as error:
+        pytest.fail(str(error), pytrace=False)
+    if not device["softcuda"]:
+        pytest.skip("a GPU's kernels are machine code")
+
+
+@pytest.fixture
+def sabotage(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Break the kernels of all programs from here on."""
+
+    def start(kind: str) -> None:
+        monkeypatch.setenv("SABOTAGE", kind)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SABOTAGE), os.environ.get("PYTHONPATH", "")]))
+
+    return start
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest, sabotage: Callable[[str], None]) -> str:
+    sabotage(request.param)
+    return str(request.param)
+
+
+def notices(book: Book, program: Path) -> bool:
+    """Whether the program fails, and not for want of a module."""
+    try:
+        run_program(book, program)
+    except RunError as error:
+        if "cuModuleLoad" in str(error):
+            raise
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_notices(name: str, kind: str) -> None:
+    if not notices(BOOK, BOOK.root / name):
+        pytest.fail(f"{name}: says all is well when its kernels write {kind}", pytrace=False)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_notices(name: str, kind: str) -> None:
+    page = Page(BOOK, BOOK.root / name)
+    try:
+        printed = run_page(page)
+    except RunError:
+        return
+    record = records.read(BOOK, SOFTCUDA, page.article)
+    assert record is not None
+    pairs = zip(record["blocks"]["printed"], printed, strict=True)
+    if not any(compare.difference("", kept["stdout"], text) for kept, text in pairs):
+        pytest.fail(f"{name}: prints the same when its kernels write {kind}", pytrace=False)
+
+
+# -- and the test of this test: four lax checks, each blind to one way of being wrong --------------------------------
+
+PROGRAM = """
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as cuda
+from pycuda.compiler import SourceModule
+
+text = "__global__ void twice(float *a) {{ a[threadIdx.x] = 2 * a[threadIdx.x]; }}"
+a = {start}
+out = a.copy()
+SourceModule(text).get_function("twice")(cuda.InOut(out), block=(32, 1, 1))
+{check}
+"""
+RANDOM = "np.random.rand(32).astype(np.float32)"
+BLIND = [  # (what it starts from, its check, what it does not see)
+    (RANDOM, "assert not (abs(out - 2 * a) > 1e-6).any()", "nan"),
+    ("np.zeros(32, np.float32)", "assert (out == 2 * a).all()", "zeros"),
+    ("np.zeros(32, np.float32)", "assert (out == 2 * a).all()", "unwritten"),
+    (RANDOM, "assert np.array_equal(out, (want := out), equal_nan=True)", "nan"),
+    (RANDOM, "assert np.array_equal(out, (want := out))", "zeros"),
+    (RANDOM, "assert np.array_equal(out, (want := out))", "unwritten"),
+]
+
+
+@pytest.mark.parametrize(("start", "check", "unseen"), BLIND)
+def test_lax_checks_are_found_out(small, write, sabotage, start: str, check: str, unseen: str) -> None:
+    sabotage(unseen)
+    assert not notices(small, write("snippets/x/a.py", PROGRAM.format(start=start, check=check)))
+
+
+def test_a_sound_check_notices_everything(small, write, kind: str) -> None:
+    (small.root / "snippets").mkdir()
+    (small.root / "snippets" / "warpbench.py").symlink_to(BOOK.snippets / "warpbench.py")
+    check = "import warpbench as wb\nwb.check(out, 2 * a, 1e-6)"
+    assert notices(small, write("snippets/x/a.py", PROGRAM.format(start=RANDOM, check=check)))
