@@ -3,8 +3,10 @@
 #   make serve        the site in both languages at localhost:8000
 #   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest)
 #   make site         the site into site/ (Chinese under site/zh/), strictly
-#   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew)
+#   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew;
+#                     SHARD=1/2: the first half)
 #   make setup        only the set-up, into .venv
+#   make claims       every claim, what the records say of it, and how many hold
 #   make lint         ruff, clang-format, mypy
 #   make lock         renew the locks  (UPGRADE=1: take newer versions)
 #   make clean        remove all that these made
@@ -24,7 +26,7 @@
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 RUN := .venv/bin/python -m
 
-.PHONY: setup setup-site serve site test record lint lock clean
+.PHONY: setup setup-site serve site test record claims lint lock clean
 .PHONY: test-pycuda sweep fuzz sanitize bench wheel aarch64
 
 setup:
@@ -43,7 +45,10 @@ test: setup
 	@$(RUN) pytest $(ARGS)
 
 record: setup
-	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY)) $(if $(UPDATE),--update)
+	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY)) $(if $(UPDATE),--update) $(if $(SHARD),--shard $(SHARD))
+
+claims: setup-site
+	@$(RUN) warpbook claims
 
 lint: setup
 	@tools/lint.sh

@@ -8,6 +8,22 @@ from pathlib import Path
 import pytest
 
 from warpbook.book import Book, here
+from warpbook.recorder import share
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shard", metavar="i/n", help="of all test files the i-th of n shares, for a matrix of machines")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    shard = config.getoption("--shard")
+    if not shard:
+        return
+    i, n = (int(part) for part in shard.split("/"))
+    # A file's tests stay together, since they share fixtures, as with --dist loadfile.
+    mine = set(share(sorted({item.path.as_posix() for item in items}), (i, n)))
+    config.hook.pytest_deselected(items=[item for item in items if item.path.as_posix() not in mine])
+    items[:] = [item for item in items if item.path.as_posix() in mine]
 
 
 @pytest.fixture(scope="session")

@@ -207,7 +207,7 @@ def run_twice(book: Book, program: str, path: Path) -> tuple[dict[str, Any], str
     entry = entry_of(one)
     entry.setdefault("clocks", {})["second"] = two.clocks
     notes = [f"two runs differ: {'; '.join(apart)}"] if apart else []
-    notes += [f'claim "{name}" stands on one run and falls on the other' for name in doubtful(one, two)]
+    notes += [f'claim "{name}": they differ by more than its margin' for name in doubtful(one, two)]
     return entry, "; ".join(notes)
 
 

@@ -1,7 +1,7 @@
 """Climb the ladder: check every rung of reduce.cu, then time it against a copy and against torch.sum.
 
 python ladder.py             check; on a GPU also time 2^28 numbers (two buffers of 1 GiB, one more for the copy)
-python ladder.py --profile   launch each rung once for a profiler, on 2^26 floats (more than the L2 holds; softcuda: 2^20)
+python ladder.py --profile   launch each rung once for a profiler: 2^26 floats, more than the L2 holds (softcuda: 2^20)
 """
 
 import math

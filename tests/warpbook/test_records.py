@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from warpbook import claims, compare, records
+from warpbook import claims, compare, recorder, records
 from warpbook.book import BookError, write_text
 from warpbook.compare import difference, disagreement, mask
 from warpbook.hashes import normal_kernel, normal_python
-from warpbook.recorder import record
+from warpbook.recorder import record, sagged
+from warpbook.run import Run
 
 CPU = {"name": "softcuda", "softcuda": True}
 
@@ -186,3 +187,87 @@ def test_json_of_a_record_is_readable(small):
     text = records.path_of(small, "softcuda", "x").read_text("utf-8")
     assert "设备" in text
     assert json.loads(text)["format"] == 2
+
+
+def test_an_interrupted_run_keeps_what_was_finished_and_says_what_is_missing(small, write, capsys, monkeypatch):
+    write("snippets/x/a.py", "print('ok')\n")
+    write("snippets/x/b.py", "print('ok')\n")
+    ran = []
+
+    def interrupted(book, program, *rest):
+        ran.append(program.name)
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        return Run("ok\n", 0.1)
+
+    monkeypatch.setattr(recorder, "run_program", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        record(small, ["x"], device=CPU)
+    assert "snippets/x/b.py  missing   not reached" in capsys.readouterr().out
+    assert list(records.read(small, "softcuda", "x")["programs"]) == ["x/a.py"]
+
+
+def test_parts_are_dated_one_by_one(small, write):
+    write("snippets/x/a.py", "print('ok')\n")
+    record(small, ["x"], device=CPU)
+    kept = records.read(small, "softcuda", "x")
+    kept["programs"]["x/a.py"]["date"] = "2026-01-02T03:04:05Z"
+    records.write(small, "softcuda", "x", kept)
+    write("snippets/x/b.py", "print('ok')\n")
+    record(small, ["x"], device={**CPU, "driver": "newer"})
+    programs = records.read(small, "softcuda", "x")["programs"]
+    assert programs["x/a.py"]["date"].startswith("2026-01-02")
+    assert not programs["x/b.py"]["date"].startswith("2026-01-02")
+    assert programs["x/a.py"]["machine"] != programs["x/b.py"]["machine"]
+
+
+def gpu_runs(monkeypatch, *seconds):
+    """As if a program's runs on a GPU had taken so long."""
+    gate = {"en": "", "zh": "", "ratio": ["a.time", "b.time"], "value": None, "at_least": 1.9, "at_most": None}
+    runs = [
+        Run(
+            "ok\n",
+            1.0,
+            {"a.time": {"value": s, "unit": "s"}, "b.time": {"value": 1.0, "unit": "s"}},
+            {},
+            {"fast": gate},
+        )
+        for s in seconds
+    ]
+    monkeypatch.setattr(recorder, "run_program", lambda *_: runs.pop(0))
+
+
+def test_runs_that_differ_by_more_than_a_claims_margin_are_told(small, write, monkeypatch, capsys):
+    write("snippets/x/a.py", "")
+    gpu_runs(monkeypatch, 2.0, 1.97)
+    record(small, ["x"], device={"name": "GPU"})
+    assert "claim" not in capsys.readouterr().out
+    gpu_runs(monkeypatch, 1.92, 1.97)
+    record(small, ["x"], device={"name": "GPU"}, update=True)
+    assert 'claim "fast": they differ by more than its margin' in capsys.readouterr().out
+    gpu_runs(monkeypatch, 2.0, 2.2)
+    record(small, ["x"], device={"name": "GPU"}, update=True)
+    assert "two runs differ: a.time 2 and 2.2" in capsys.readouterr().out
+
+
+def test_a_clock_that_sagged_is_told():
+    assert sagged({"during": {"sm_lowest_mhz": 1500, "sm_median_mhz": 1980}}) == "clock sagged to 1500 of 1980 MHz"
+    assert sagged({"after": {"clocks_throttle_reasons.active": "0x0000000000000020"}}) == "slowed down by heat"
+    assert sagged({"after": {"clocks_throttle_reasons.active": "0x0000000000000001"}}) == ""  # idle
+
+
+def test_shards_are_shares_and_merge(small, write, tmp_path):
+    assert recorder.share(["a", "b", "c"], (2, 2)) == ["b"]
+    with pytest.raises(BookError, match=r"^--shard 3/2: "):
+        recorder.share(["a"], (3, 2))
+    for article in ("a", "b"):
+        write(f"snippets/{article}/p.py", "print('ok')\n")
+    others = []
+    for i in (1, 2):
+        record(small, [], device=CPU, shard=(i, 2))
+        others.append(tmp_path / f"shard{i}")
+        small.records.rename(others[-1])
+    recorder.merge(small, others)
+    assert [records.stale(small, "softcuda", article) for article in ("a", "b")] == [[], []]
+    with pytest.raises(BookError, match=r"holds no <device>/<article>\.json"):
+        recorder.merge(small, [tmp_path / "nowhere"])

@@ -93,3 +93,26 @@ def test_a_kernel_that_does_not_compile_names_its_own_line(small, write):
     with pytest.raises(RunError) as raised:
         run_program(small, program)
     assert str(raised.value) == f"snippets/x/a.py: snippets/x/k.cu:7: this program fails: {said}"
+
+
+NEEDS = "import pycuda.autoprimaryctx, warpbench as wb\nwb.needs({})\nprint('went on')\n"
+
+
+@pytest.fixture
+def with_helper(small, book):
+    (small.root / "snippets").mkdir()
+    (small.root / "snippets" / "warpbench.py").symlink_to(book.snippets / "warpbench.py")
+    return small
+
+
+def test_a_program_that_the_device_cannot_serve_is_skipped_aloud(with_helper, write):
+    run = run_program(with_helper, write("snippets/x/a.py", NEEDS.format("'99.0'")))
+    assert run.skipped.startswith("needs compute capability 99.0, and ")
+    assert run_program(with_helper, write("snippets/x/b.py", NEEDS.format("'5.0'"))).stdout == "went on\n"
+
+
+def test_a_page_goes_on_after_a_block_that_the_device_cannot_serve(with_helper, write):
+    page = Page(with_helper, write("docs/en/x.md", fence(NEEDS.format("memory=2**60"), "print('the next')")))
+    first, second = run_page(page)
+    assert first.startswith("skipped: needs 1.07e+09 GiB of device memory, and ")
+    assert second == "the next\n"

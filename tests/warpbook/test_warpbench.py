@@ -1,0 +1,100 @@
+"""The helper that programs share: what it accepts as a right result, and as a name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import warpbench as wb
+
+WANT = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.fixture(autouse=True)
+def nothing_recorded(monkeypatch):
+    for kept in ("_values", "_series", "_claims"):
+        monkeypatch.setattr(wb, kept, {})
+
+
+def test_check_tells_how_much_of_the_bound_was_used():
+    assert wb.check(WANT.copy(), WANT) == 0
+    assert wb.check(WANT + np.float32(0.5), WANT, 1.0) == pytest.approx(0.5)
+    assert wb.check(WANT * np.float32(1.25), WANT, WANT / 2) == pytest.approx(0.5)  # a bound for each
+
+
+def test_check_names_the_worst_element():
+    got = WANT.copy()
+    got[1, 2] = 9
+    with pytest.raises(AssertionError, match=r"^sums: 9\.0 at \[1, 2\], not 6\.0 within 0\.1; 1 of 6 are wrong$"):
+        wb.check(got, WANT, 0.1, "sums")
+
+
+@pytest.mark.parametrize(
+    "got",
+    [
+        np.full_like(WANT, np.nan),
+        np.where(WANT == 4, np.nan, WANT),  # one NaN among right ones
+        np.zeros_like(WANT),
+        np.full_like(WANT, -1),  # what was there before
+        np.full_like(WANT, np.inf),
+        WANT.ravel(),
+        WANT[:1],
+    ],
+)
+def test_check_passes_nothing_that_is_wrong(got):
+    with pytest.raises(AssertionError):
+        wb.check(got, WANT, 1e-3)
+
+
+def test_check_does_not_wrap_around():
+    with pytest.raises(AssertionError):
+        wb.check(np.uint32([0]), np.uint32([2**32 - 1]), 2)
+    with pytest.raises(AssertionError):
+        wb.check(np.int64([2**62]), np.int64([-(2**62)]))
+
+
+@pytest.mark.parametrize("want", [np.empty(0), np.float32([1, np.nan]), np.float32([np.inf])])
+def test_a_reference_must_be_able_to_judge(want):
+    with pytest.raises(ValueError, match="reference"):
+        wb.check(want.copy(), want)
+
+
+def test_a_reference_must_not_be_the_result_itself():
+    out = WANT.copy()
+    with pytest.raises(ValueError, match="the reference is the result itself"):
+        wb.check(out, out[:])
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: wb.value("V0", 1, "s"), "lower-case"),
+        (lambda: wb.value("v0", float("nan"), "s"), "'v0' is nan"),
+        (lambda: wb.value("v0", 1, "ms"), "unit 'ms' is none of s, B/s"),
+        (lambda: (wb.value("a", 1, "s"), wb.series("a", [1], [1], x_unit="B", unit="s")), "'a' is recorded twice"),
+        (lambda: wb.series("a", [1, 2], [1], x_unit="B", unit="s"), "y must be as many finite numbers as x"),
+        (lambda: wb.series("a", [], [], x_unit="B", unit="s"), "and not none"),
+        (lambda: wb.claim("c", en="", zh="", value="a"), "give a gate"),
+        (lambda: wb.claim("c", en="", zh="", at_least=1), "give either ratio"),
+    ],
+)
+def test_names_and_numbers_are_looked_at(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_a_timing_gives_time_rate_and_flops():
+    wb.timing("v0", wb.Timing(median=2.0, low=1.0, high=4.0, repeats=50), nbytes=8, flop=16)
+    assert wb._values["v0.time"] == {"value": 2.0, "unit": "s", "low": 1.0, "high": 4.0}
+    assert wb._values["v0.rate"] == {"value": 4.0, "unit": "B/s", "low": 2.0, "high": 8.0}
+    assert wb._values["v0.flops"]["unit"] == "flop/s"
+
+
+def test_time_asks_the_check_before_and_after():
+    import pycuda.autoprimaryctx  # noqa: F401
+
+    asked, launched = [], []
+    t = wb.time(launched.append, check=asked.append, repeats=3, warmup=1)
+    assert launched[0] == 0 and asked[0] == 0  # before anything is timed
+    assert asked[1] == launched[-1] == t.repeats + 1 - 1
+    with pytest.raises(AssertionError, match="wrong"):
+        wb.time(lambda i: None, check=lambda i: wb.check(np.ones(1), np.zeros(1), what="wrong"))
