@@ -315,8 +315,8 @@ def measure(name: str, probe: Probe, unit: str, repeats: int = 50) -> wb.Timing:
     wb.timing(name, t, probe.work if unit == "B/s" else None, probe.work if unit == "flop/s" else None)
     if unit == "1/s":
         wb.value(f"{name}.rate", probe.work / t.median, unit, (probe.work / t.high, probe.work / t.low))
-    said = {"B/s": "TB/s", "flop/s": "TFLOP/s", "1/s": "T/s"}[unit]
-    print(f"{name:9}{probe.work / t.median / 1e12:9.3f} {said:8}  {t.median * 1e6:9.1f} µs")
+    said = {"B/s": "GB/s", "flop/s": "GFLOP/s", "1/s": "G/s"}[unit]
+    print(f"{name:12}{probe.work / t.median / 1e9:12.1f} {said:8}{t.median * 1e6:10.1f} µs")
     return t
 
 
@@ -366,7 +366,7 @@ def measure_launches() -> None:
     host_times = {"enqueue": np.percentile(enqueued, [10, 50, 90]), "wait": np.percentile(waited, [10, 50, 90])}
     for name, (low, median, high) in {"launch": device_times, **host_times}.items():
         wb.value(f"{name}.time", median, "s", (low, high))
-        print(f"{name:9}{median * 1e6:9.2f} µs")
+        print(f"{name:12}{median * 1e6:12.2f} µs")
 
 
 def measure_sizes() -> None:
