@@ -50,9 +50,8 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
     path = book.page_of(article, language)
     link = article
     if path:
-        title = re.search(r"^# (.+?)\s*(?:\{.*)?$", path.read_text("utf-8"), re.MULTILINE)
         where = path.relative_to(book.docs / language).with_suffix("").as_posix()
-        link = f'<a href="{root}{where}/">{html.escape(title[1] if title else article)}</a>'
+        link = f'<a href="{root}{where}/">{html.escape(Page(book, path).title)}</a>'
     blocks = "".join(
         f'<div class="language-python highlight wb-cell"><pre><span></span><code>{code}</code></pre></div>'
         for code in cells(notebook)

@@ -103,6 +103,12 @@ class Page:
     def article(self) -> str:
         return self.path.stem
 
+    @property
+    def title(self) -> str:
+        """The page's heading; the article's name where it has none."""
+        found = re.search(r"^# (.+?)\s*(?:\{.*)?$", self.source, re.MULTILINE)
+        return found[1] if found else self.article
+
     @cached_property
     def source(self) -> str:
         return self.path.read_text("utf-8")

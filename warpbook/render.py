@@ -14,15 +14,14 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import charts, claims, records
-from warpbook.book import PRIMARY, SOFTCUDA, BookError
+from warpbook import charts, claims, devices, ledger, records
+from warpbook.book import SOFTCUDA, BookError
 from warpbook.pages import Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
-DIRECTIVE = re.compile(r"(claims|chart:[a-z0-9_-]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
-SHOWN_DEVICES = (PRIMARY, SOFTCUDA)  # the order of outputs under a block
+DIRECTIVE = re.compile(r"(claims|ledger|devices|chart:[a-z0-9_-]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
 WORDS = {
     "en": {
         "output": "Output",
@@ -81,7 +80,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         alone = EXPRESSION.fullmatch(line.text.strip())
         directive = DIRECTIVE.match(alone[1]) if alone else None
         if directive:
-            made = tried(out, where, partial(show, page, language, values, directive[1], outputs))
+            made = tried(out, where, partial(show, page, language, values, directive[1], outputs, root))
             add_token(out, lines, made, line.text[: len(line.text) - len(line.text.lstrip())])
         else:
             text = substitute(line.text, partial(value, out, where, page, language, values, root))
@@ -157,7 +156,11 @@ class Outputs:
 
     def __init__(self, page: Page, language: str, problems: list[str]) -> None:
         self.page, self.words = page, WORDS[language]
-        self.records = {d: r for d in SHOWN_DEVICES if (r := records.read(page.book, d, page.article)) is not None}
+        self.records = {
+            device: record
+            for device in records.devices(page.book)
+            if (record := records.read(page.book, device, page.article)) is not None
+        }
         hashes = records.block_hashes(page)
         self.fresh = {
             device: [entry["code"] for entry in record["blocks"]["printed"]] == hashes
@@ -221,15 +224,38 @@ class Outputs:
 # -- directives --------------------------------------------------------------------------------------------------
 
 
-def show(page: Page, language: str, values: Values, text: str, outputs: Outputs) -> str:
+def show(page: Page, language: str, values: Values, text: str, outputs: Outputs, root: str) -> str:
     kind, _, name = text.partition(":")
     if kind == "chart":
-        return charts.draw(name, values.record(page.article), language)
+        return of_each(values, lambda one: charts.draw(name, one.record(page.article), language))
     if kind == "figure":
         return figure(page, name)
     if kind == "output":
         return outputs.of_program(name)
-    return claim_table(page, language, values.device)
+    if kind == "ledger":
+        return ledger.table(page.book, language, root)
+    if kind == "devices":
+        return devices.table(page.book, language, root)
+    return of_each(values, lambda one: claim_table(page, language, one.device))
+
+
+def of_each(values: Values, draw: Callable[[Values], str]) -> str:
+    """What the reader sees of the device chosen: a view for each device that has one, the primary one's first."""
+    views = {values.device: draw(values)}
+    for other in values.others:
+        if other.device != SOFTCUDA:  # no clock
+            try:
+                views[other.device] = draw(other)
+            except BookError:
+                continue
+    if len(views) == 1:
+        return views[values.device]
+    first = next(iter(views))
+    panes = "".join(
+        f'<div data-device="{device}"{"" if device == first else " hidden"}>{view}</div>'
+        for device, view in views.items()
+    )
+    return f'<div class="wb-views">{panes}</div>'
 
 
 def figure(page: Page, name: str) -> str:

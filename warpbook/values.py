@@ -14,6 +14,7 @@ Blanks inside the braces are required, so that LaTeX's `{{x}}` stays LaTeX's. No
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,10 +52,11 @@ class Value:
 
 
 class Values:
-    """Looks names up in one device's records."""
+    """Looks names up in one device's records; `others` look them up in the records of the other devices."""
 
-    def __init__(self, book: Book, device: str = PRIMARY) -> None:
+    def __init__(self, book: Book, device: str = PRIMARY, alone: bool = False) -> None:
         self.book, self.device = book, device
+        self.others = [Values(book, d, alone=True) for d in records.devices(book) if d != device and not alone]
         self._records: dict[str, dict[str, Any] | None] = {}
 
     def record(self, article: str) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def significant(number: float, digits: int = 3) -> str:
     text = f"{number:.{digits}g}"
     if "e" in text:
         mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
-        return f"{mantissa} × 10{superscript(int(exponent))}"
+        return f"{mantissa}{BLANK}×{BLANK}10{superscript(int(exponent))}"
     missing = digits - len(text.replace("-", "").replace(".", "").lstrip("0"))
     if missing > 0:
         text += ("" if "." in text else ".") + "0" * missing
@@ -133,7 +135,7 @@ def grouped(number: int) -> str:
 
 
 def quantity(number: float, unit: str, digits: int = 3) -> str:
-    """A number and its unit as prose shows them. Units with a prefix: s, B, B/s, flop/s, Hz."""
+    """A number and its unit as prose shows them. Units with a prefix: s, B, B/s, flop/s, Hz, 1/s."""
     if unit == "count":
         return grouped(round(number))
     if unit == "1":
@@ -146,7 +148,7 @@ def quantity(number: float, unit: str, digits: int = 3) -> str:
     if number:
         allowed = PREFIXES[4:] if unit == "s" else PREFIXES[:5]
         scale, prefix = next(((s, p) for s, p in allowed if abs(number) * 1.0005 >= s), allowed[-1])
-    return f"{significant(number / scale, digits)}{BLANK}{prefix}{unit}"
+    return f"{significant(number / scale, digits)}{BLANK}{prefix}{unit.removeprefix('1')}"
 
 
 # -- expressions -------------------------------------------------------------------------------------------------
@@ -159,25 +161,48 @@ WORDS = {
 
 def render(text: str, article: str, language: str, values: Values, root: str = "") -> str:
     """HTML of one expression. `root` leads from the page to the site's root (`../../`)."""
+    answer = evaluate(text, article, values)
+    others: dict[str, Answer] = {}
+    for other in values.others:
+        try:
+            others[other.device] = evaluate(text, article, other)
+        except BookError:
+            continue  # that device has no such number
+    return element(answer, others, language, root)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an expression comes to on one device, and the recorded values that it names."""
+
+    number: float
+    unit: str
+    values: tuple[Value, ...]
+
+    @property
+    def shown(self) -> str:
+        return quantity(self.number, self.unit)
+
+
+def evaluate(text: str, article: str, values: Values) -> Answer:
+    """The number that an expression stands for in one device's records."""
     parts = re.split(r"\s+([/%])\s+", text)
     if len(parts) not in (1, 3):
         raise BookError(f'"{text}" is not a name, a ratio `a / b` or a share `a % b`')
     found = [operand(part, article, values) for part in parts[::2]]
-    recorded = [value for value in found if value.record]
+    recorded = tuple(value for value in found if value.record)
     if not recorded:
         raise BookError(f'"{text}" names nothing recorded')
-    number, unit = found[0].number, found[0].unit
-    if len(found) == 2:
-        one, two = found
-        unit = quotient(one.unit, two.unit)
-        if not unit or (parts[1] == "%" and unit != "x"):
-            raise BookError(f'"{text}" compares {one.unit} with {two.unit}')
-        if two.number == 0:
-            raise BookError(f'"{text}" divides by zero')
-        number = one.number / two.number
-        if parts[1] == "%":
-            number, unit = 100 * number, "%"
-    return element(quantity(number, unit), number, describe(recorded, language), f"{root}{recorded[0].record}")
+    if len(found) == 1:
+        return Answer(found[0].number, found[0].unit, recorded)
+    one, two = found
+    unit = quotient(one.unit, two.unit)
+    if not unit or (parts[1] == "%" and unit != "x"):
+        raise BookError(f'"{text}" compares {one.unit} with {two.unit}')
+    if two.number == 0:
+        raise BookError(f'"{text}" divides by zero')
+    number = one.number / two.number
+    return Answer(100 * number, "%", recorded) if parts[1] == "%" else Answer(number, unit, recorded)
 
 
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "m": 1e-3, "µ": 1e-6, "n": 1e-9,
@@ -203,7 +228,7 @@ def quotient(one: str, two: str) -> str:
     return {("flop/s", "B/s"): "flop/B", ("flop", "B"): "flop/B"}.get((one, two), one if two in ("1", "count") else "")
 
 
-def describe(found: list[Value], language: str) -> str:
+def describe(found: tuple[Value, ...], language: str) -> str:
     """Where the numbers are from, in a line or two for the tooltip."""
     words = WORDS[language]
     lines = [f"{words['measured']} {found[0].device} · {found[0].date}"]
@@ -218,14 +243,31 @@ def describe(found: list[Value], language: str) -> str:
     return "\n".join(lines)
 
 
-def element(shown: str, number: float, about: str, href: str) -> str:
-    # The tooltip is an attribute drawn by the style sheet; the link makes it reachable by keyboard and by touch.
-    label = html.escape(f"{shown}. {about}".replace("\n", "; "), quote=True)
-    tip = html.escape(about, quote=True).replace("\n", "&#10;")
+def element(answer: Answer, others: dict[str, Answer], language: str, root: str) -> str:
+    """The number with its tooltip, which lists the other devices' numbers too.
+
+    The tooltip is an attribute drawn by the style sheet; the link makes it reachable by keyboard and by touch.
+    What theme/assets/site.js shows instead, once the reader has chosen another device, is in `data-others`.
+    """
+    everywhere = {"": answer, **others}
+
+    def face(of: str) -> list[str]:
+        one = everywhere[of]
+        lines = [f"{other.values[0].device}: {other.shown}" for key, other in everywhere.items() if key != of]
+        about = "\n".join([describe(one.values, language), *lines])
+        return [one.shown, repr(one.number), about, root + one.values[0].record]
+
+    shown, number, about, href = face("")
+    swaps = json.dumps({device: face(device) for device in others}, ensure_ascii=False, separators=(",", ":"))
     return (
-        f'<data class="wb-value" value="{number!r}"><a href="{html.escape(href, quote=True)}" '
-        f'aria-label="{label}" data-tip="{tip}">{html.escape(shown)}</a></data>'
+        f'<data class="wb-value" value="{number}"{attribute("data-others", swaps) if others else ""}>'
+        f"<a{attribute('href', href)}{attribute('aria-label', f'{shown}. {about}'.replace(chr(10), '; '))}"
+        f"{attribute('data-tip', about)}>{html.escape(shown)}</a></data>"
     )
+
+
+def attribute(name: str, text: str) -> str:
+    return f' {name}="{html.escape(text, quote=True)}"'.replace("\n", "&#10;")
 
 
 def hold_together(text: str) -> str:

@@ -332,7 +332,9 @@ def measure_all() -> None:
     measure("read", reading(gib, 1, blocks), "B/s")
     measure("write", writing(gib), "B/s")
     sweep = 16 * 512 * UNROLL * blocks  # bytes that all blocks read in one go
-    cached = sweep * max(1, device.get_attribute(cuda.device_attribute.L2_CACHE_SIZE) // 3 // sweep)
+    l2_size = device.get_attribute(cuda.device_attribute.L2_CACHE_SIZE)
+    wb.value("l2.size", l2_size, "B")
+    cached = sweep * max(1, l2_size // 3 // sweep)
     measure("l2", reading(cached // 16, 128, blocks), "B/s")
     measure("shared", sharing(512, 2 * sms, 1024), "B/s")
     for kind in ("fma32", "fma64", "fma16", "imad"):
@@ -451,15 +453,15 @@ def claims() -> None:
             ("l2.rate", "TB/s", 5120 * clock, 0.4,
              ("what fits the L2 is read at {} or more", "L2 放得下的数据，读取不低于 {}"),
              ("5120 bytes a clock, as NVIDIA says of the A100", "每周期 5120 字节，NVIDIA 所述 A100 的数值")),
-            ("fma32.flops", "TFLOP/s", 2 * fma32, 0.9,
+            ("fma32.flops", "Tflop/s", 2 * fma32, 0.9,
              ("float32 is multiplied and added at {} or more", "float32 乘加不低于 {}"), per[0]),
-            ("fma64.flops", "TFLOP/s", 2 * fma64, 0.9,
+            ("fma64.flops", "Tflop/s", 2 * fma64, 0.9,
              ("float64 is multiplied and added at {} or more", "float64 乘加不低于 {}"), per[1]),
-            ("fma16.flops", "TFLOP/s", 4 * fma16, 0.9,
+            ("fma16.flops", "Tflop/s", 4 * fma16, 0.9,
              ("pairs of float16 are multiplied and added at {} or more", "float16 成对乘加不低于 {}"), per[2]),
             ("imad.rate", "T/s", imad, 0.9,
              ("int32 is multiplied and added at {} or more", "int32 乘加不低于 {}"), per[3]),
-            ("mma16.flops", "TFLOP/s", (0.629 if capability == (9, 0) else 1) * tensor, 0.75,
+            ("mma16.flops", "Tflop/s", (0.629 if capability == (9, 0) else 1) * tensor, 0.75,
              ("mma.sync multiplies matrices of float16 at {} or more", "mma.sync 的 float16 矩阵乘不低于 {}"),
              ("62.9 % of the peak, as Luo et al. found on an H100", "峰值的 62.9 %，Luo 等在 H100 上所得")
              if capability == (9, 0) else per[4]),

@@ -19,6 +19,7 @@ from warpbook.values import Values, quantity, render, substitute
         (4.2e11, "B/s", "420\u00a0GB/s"),
         (0.000257, "s", "257\u00a0µs"),
         (2.0e-9, "s", "2.00\u00a0ns"),
+        (16.7e12, "1/s", "16.7\u00a0T/s"),
         (13.31, "x", "13.3×"),
         (1.0, "x", "1.00×"),
         (98.123, "%", "98.1\u00a0%"),
@@ -27,7 +28,7 @@ from warpbook.values import Values, quantity, render, substitute
         (0, "B/s", "0\u00a0B/s"),
         (0.4, "1", "0.400"),
         (13.71, "1", "13.7"),
-        (1.2031e-5, "1", "1.20 × 10⁻⁵"),
+        (1.2031e-5, "1", "1.20\u00a0×\u00a010⁻⁵"),
         (23777.15, "1", "23\u202f777"),
     ],
 )

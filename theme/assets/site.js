@@ -1,22 +1,42 @@
 // Small conveniences; every page works without them.
 
-// Which device's output is shown: one choice for all blocks and pages.
+// Which device's outputs, charts and numbers are shown: one choice for all pages. Where a device has nothing, the first
+// one's stay, and a number's tooltip says so.
 const KEY = "warpbook.device";
+const NONE = document.documentElement.lang === "zh" ? "所选设备没有这个数值" : "the device you chose has no such number";
 
 function choose(device) {
-  for (const box of document.querySelectorAll(".wb-output")) {
-    const panes = [...box.querySelectorAll("pre[data-device]")];
-    if (!panes.some((pane) => pane.dataset.device === device)) continue;
-    for (const pane of panes) pane.hidden = pane.dataset.device !== device;
-    for (const button of box.querySelectorAll("button[data-device]"))
-      button.setAttribute("aria-pressed", String(button.dataset.device === device));
+  for (const box of document.querySelectorAll(".wb-output, .wb-views")) {
+    const panes = [...box.querySelectorAll(":scope > [data-device], details > [data-device]")];
+    const shown = panes.find((pane) => pane.dataset.device === device) ?? panes[0];
+    for (const pane of panes) pane.hidden = pane !== shown;
+    for (const button of box.querySelectorAll(".wb-switch button"))
+      button.setAttribute("aria-pressed", String(button.dataset.device === shown?.dataset.device));
   }
+  for (const button of document.querySelectorAll(".wb-choice button"))
+    button.setAttribute("aria-pressed", String(button.dataset.device === device));
+  document.querySelectorAll(".wb-value:not(.wb-devices *)").forEach((value) => swap(value, device));
+}
+
+// A number in prose. `data-others`: {device: [text, number, tooltip, record]}.
+function swap(value, device) {
+  const link = value.querySelector("a");
+  value.own ??= [link.textContent, value.getAttribute("value"), link.dataset.tip, link.getAttribute("href")];
+  const own = /records\/([^/]+)\//.exec(value.own[3])?.[1];
+  let [text, number, tip, record] = JSON.parse(value.dataset.others ?? "{}")[device] ?? value.own;
+  if (record === value.own[3] && own !== device) tip = `${tip}\n${NONE}`;
+  link.textContent = text;
+  link.dataset.tip = tip;
+  link.setAttribute("href", record);
+  link.setAttribute("aria-label", `${text}. ${tip.replaceAll("\n", "; ")}`);
+  value.setAttribute("value", number);
 }
 
 function remembered() {
   try { return localStorage.getItem(KEY); } catch { return null; }
 }
 
+for (const choice of document.querySelectorAll(".wb-choice")) choice.hidden = false;
 if (remembered()) choose(remembered());
 
 document.addEventListener("click", (event) => {
@@ -24,7 +44,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   const before = button.getBoundingClientRect().top;
   choose(button.dataset.device);
-  scrollBy(0, button.getBoundingClientRect().top - before); // outputs above may have changed height
+  scrollBy(0, button.getBoundingClientRect().top - before); // what is above may have changed height
   try { localStorage.setItem(KEY, button.dataset.device); } catch { /* private window */ }
 });
 
