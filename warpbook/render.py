@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import charts, claims, records
+from warpbook import charts, claims, prose, records
 from warpbook.book import PRIMARY, SOFTCUDA, BookError
 from warpbook.pages import Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
@@ -87,6 +87,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
             text = substitute(line.text, partial(value, out, where, page, language, values, root))
             join(lines, text, fresh=i == 0 or (i - 1) in ends(page))
         i += 1
+    out.problems += prose.bare(page)
     out.markdown = "\n".join(lines) + "\n"
     return out
 
@@ -107,6 +108,8 @@ def join(lines: list[str], text: str, fresh: bool) -> None:
 
 
 def value(out: Rendered, where: str, page: Page, language: str, values: Values, root: str, text: str) -> str:
+    if prose.is_mark(text):
+        return tried(out, where, partial(prose.mark, text, page, language))
     return tried(out, where, partial(render, text, page.article, language, values, root))
 
 
