@@ -206,7 +206,6 @@ def is_mark(text: str) -> bool:
 
 def mark(text: str, page: Page, language: str) -> str:
     """Inline HTML of `quoted: …` or `counted: …`. Raises BookError (without a place) for what marks nothing."""
-    text = re.sub(f"[{BLANK}{THIN}]", " ", text)  # as it was written
     match = MARK.match(text)
     assert match is not None
     kind, said, note = match["kind"], match["said"], match["note"]

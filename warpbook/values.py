@@ -239,11 +239,12 @@ def substitute(text: str, replace: Callable[[str], str]) -> str:
     A number written by hand gets the blanks of the others, so that no line breaks within it or before its unit.
     """
     hidden = [match.span() for match in CODE_OR_MATH.finditer(text)]
+    kept = hidden + [match.span() for match in EXPRESSION.finditer(text)]
 
-    def inside(match: re.Match[str]) -> bool:
-        return any(start <= match.start() < end for start, end in hidden)
+    def inside(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
+        return any(start <= match.start() < end for start, end in spans)
 
     # One character for another, so that the spans still hold.
-    text = GROUP.sub(lambda match: match[0] if inside(match) else THIN, text)
-    text = UNIT.sub(lambda match: match[0] if inside(match) else BLANK, text)
-    return EXPRESSION.sub(lambda match: match[0] if inside(match) else replace(match[1]), text)
+    text = GROUP.sub(lambda match: match[0] if inside(match, kept) else THIN, text)
+    text = UNIT.sub(lambda match: match[0] if inside(match, kept) else BLANK, text)
+    return EXPRESSION.sub(lambda match: match[0] if inside(match, hidden) else replace(match[1]), text)
