@@ -21,7 +21,7 @@ from warpbook.values import EXPRESSION, Values, hold_together, render, substitut
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
-DIRECTIVE = re.compile(r"(claims|chart:[a-z0-9_-]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
+DIRECTIVE = re.compile(r"(claims|chart:[^{}]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
 SHOWN_DEVICES = (PRIMARY, SOFTCUDA)  # the order of outputs under a block
 WORDS = {
     "en": {
@@ -227,7 +227,7 @@ class Outputs:
 def show(page: Page, language: str, values: Values, text: str, outputs: Outputs) -> str:
     kind, _, name = text.partition(":")
     if kind == "chart":
-        return charts.draw(name, values.record(page.article), language)
+        return charts.draw(name, page.article, language, values)
     if kind == "figure":
         return figure(page, name)
     if kind == "output":
