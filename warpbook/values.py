@@ -31,7 +31,7 @@ NAME = re.compile(r"(?:(?P<article>[a-z0-9_-]+):)?(?P<name>#?[A-Za-z0-9_.]+)\Z")
 THIN = "\u202f"  # between groups of digits
 BLANK = "\u00a0"  # before a unit
 GROUP = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")  # 262 144, written by hand
-UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B|[mµn]?s|%)(?![A-Za-z0-9]))")
+UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B|[mµn]?s|[kMGT]?(?:Hz|flop)|%)(?![A-Za-z0-9])|倍|[毫微纳]?秒)")
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
