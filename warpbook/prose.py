@@ -60,8 +60,9 @@ def blank(filler: str, text: str) -> str:
 
 # -- what looks measured -----------------------------------------------------------------------------------------
 
-GAP = r"[*_]{0,3}(?:[ \u00a0\u2009\u202f]|&(?:nbsp|thinsp|#160);|\n[ >]*)?[*_]{0,3}"  # between a number and its unit
-SPACE = r"[*_]{0,3}(?:[ \u00a0\u2009\u202f]|&(?:nbsp|thinsp|#160);|\n[ >]*)[*_]{0,3}"
+ONE_SPACE = r"(?:[ \u00a0\u2009\u202f]|&(?:nbsp|thinsp|#160);|\n[ >]*)"
+SPACE = rf"[*_]{{0,3}}\x01*{ONE_SPACE}[*_]{{0,3}}"
+GAP = rf"[*_]{{0,3}}\x01*{ONE_SPACE}?[*_]{{0,3}}"  # between a number and its unit
 POWER = r"(?:[eE][-+]?\d+|\s?[×·]\s?10(?:[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|\^-?\d+))?"
 NUMBER = rf"(?:\d[\d,]*(?:[ \u00a0\u202f]\d{{3}}(?!\d))*(?:\.\d+)?|\.\d+|[¼½¾]){POWER}"
 START = r"(?<![A-Za-z0-9_.,^⁰¹²³⁴⁵⁶⁷⁸⁹])"
@@ -100,7 +101,7 @@ LOOKS_MEASURED = (
     re.compile(rf"{START}{RANGE}{START}{NUMBER}(?:{TIME}|{RATE}|{SPEEDUP})", re.MULTILINE),
     re.compile(rf"{START}{RANGE}{START}\d+\.\d+s{END}"),  # 3.5s is a time, the 1990s are not
     re.compile(rf"{START}\d[\d,]*\.\d+{SPACE}times\b"),  # nobody does a thing 2.5 times
-    re.compile(rf"(?<![A-Za-z0-9×])×{NUMBER}(?![\dA-Za-z]|\s?×)"),
+    re.compile(rf"(?<![A-Za-z0-9×⁰¹²³⁴⁵⁶⁷⁸⁹)\]\0])×(?!10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹^]){NUMBER}(?![\dA-Za-z]|\s?×)"),  # sped up ×3.2
     re.compile(rf"\b{WORD}\s(?:nano|micro|milli)seconds?\b", re.IGNORECASE),
     re.compile(r"[一二两三四五六七八九十百千万半]+(?:分之[一二三四五六七八九]+)?\s?(?:皮|纳|微|毫)秒"),
     re.compile(AFTER, re.IGNORECASE | re.MULTILINE),
@@ -179,7 +180,7 @@ def bare(page: Page) -> list[str]:
     written = "\n".join(line.text for line in page.lines)
     out = []
     for start, end in sorted({*spans(text), *in_columns(text)}):
-        said = " ".join(re.sub(r"[*_`$]|&\w+;", " ", written[start:end]).split())
+        said = " ".join(re.sub(r"[*_`$]|&[#\w]+;|</?\w[^>]*>|\]\([^)]*\)", " ", written[start:end]).split())
         out.append(
             f'{where(page, text, start)}: "{said}" is typed by hand; bind it to its record ({{{{ name }}}}), or say '
             f"what it is: {{{{ quoted: {said} [^source] }}}}, {{{{ counted: {said} }}}}"

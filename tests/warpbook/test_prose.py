@@ -32,7 +32,7 @@ def told(small, write, text: str, language: str = "en") -> list[str]:
         ("The build takes 5 minutes, or 5 min.", ["5 minutes", "5 min"]),
         ("half a microsecond, three milliseconds", ["half a microsecond", "three milliseconds"]),
         ("It takes $3.5$ ms, or `3.5` ms.", ["3.5 ms", "3.5 ms"]),
-        ("It takes 3.2&nbsp;ms.", ["3.2 ms"]),
+        ("It takes 3.2&nbsp;ms, <b>4.5</b> ms, [5](x.md) ms.", ["3.2 ms", "4.5 ms", "5 ms"]),
         ("It takes 1.2 × 10⁻⁶ s.", ["1.2 × 10⁻⁶ s"]),
         # rates
         ("4.8 TB/s, 900GB/s, 64 GiB/s and 400 Gbit/s", ["4.8 TB/s", "900GB/s", "64 GiB/s", "400 Gbit/s"]),
@@ -47,7 +47,7 @@ def told(small, write, text: str, language: str = "en") -> list[str]:
         ("It runs 3 times as fast, 3 times faster, 4x faster.", ["3 times as fast", "3 times faster", "4x"]),
         ("It is 2.5 times the other, at 3 times the rate.", ["2.5 times", "3 times the rate"]),
         ("a speed-up of 3.2, faster by a factor of 4", ["speed-up of 3.2", "faster by a factor of 4"]),
-        ("It is 30 % faster.", ["30 % faster"]),
+        ("It is 30 % faster, and sped up ×3.2.", ["30 % faster", "×3.2"]),
         ("3.2× faster than[^a], 2.1×[^a]\n\n[^a]: A.", ["3.2×", "2.1×"]),
         # headings, tables, lists, asides
         ("## 2.1× in one step { #step }", ["2.1×"]),
@@ -83,6 +83,7 @@ def test_in_chinese_too(small, write, sentence, said):
     [
         "48 KiB, 32 lanes, 256 threads, a 4-byte load, 16 bytes, 132 multiprocessors, 2.5 MB",
         "a 16×16 tile, a 4×N tile, 2 × 3 products, 255 sectors × 262 144 blocks = 66 846 720, 16×$n$",
+        "56²×96, 3.2×10⁹ sums",
         "CUDA 12.4.1, compute capability 9.0, Python 3.12, sm_90, H100, PTX 8.5, v2.1, RTX 3090",
         "run it 3 times, 200 runs, 3 times in a row, 10-fold cross-validation, every second lane, 2nd",
         "the 1990s, all 1s and 0s, 5 % of peak, 98.1 %, 2³² sums, $2^{28}$ floats, 32-bit",
