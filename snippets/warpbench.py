@@ -349,7 +349,10 @@ def series(
     low: Sequence[float] | None = None,
     high: Sequence[float] | None = None,
 ) -> None:
-    """Record a measured curve, y over x: bandwidth over size, say. `low` and `high` bound the spread of each point."""
+    """Record a measured curve, y over x: bandwidth over size, say. `low` and `high` bound the spread of each point.
+
+    A page draws it with {{ chart:curve NAME }}, and several of the same units in one chart.
+    """
     columns = {"x": x, "y": y, "low": low, "high": high}
     for column, numbers in columns.items():
         if numbers is not None and (len(numbers) != len(x) or not len(x) or not all(map(math.isfinite, numbers))):

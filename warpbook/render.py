@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import charts, claims, devices, ledger, records
+from warpbook import charts, claims, devices, ledger, prose, records
 from warpbook.book import SOFTCUDA, BookError
 from warpbook.pages import Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
-DIRECTIVE = re.compile(r"(claims|ledger|devices|chart:[a-z0-9_-]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
+DIRECTIVE = re.compile(r"(claims|ledger|devices|chart:[^{}]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
 WORDS = {
     "en": {
         "output": "Output",
@@ -86,6 +86,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
             text = substitute(line.text, partial(value, out, where, page, language, values, root))
             join(lines, text, fresh=i == 0 or (i - 1) in ends(page))
         i += 1
+    out.problems += prose.bare(page)
     out.markdown = "\n".join(lines) + "\n"
     return out
 
@@ -106,6 +107,8 @@ def join(lines: list[str], text: str, fresh: bool) -> None:
 
 
 def value(out: Rendered, where: str, page: Page, language: str, values: Values, root: str, text: str) -> str:
+    if prose.is_mark(text):
+        return tried(out, where, partial(prose.mark, text, page, language))
     return tried(out, where, partial(render, text, page.article, language, values, root))
 
 
@@ -227,7 +230,7 @@ class Outputs:
 def show(page: Page, language: str, values: Values, text: str, outputs: Outputs, root: str) -> str:
     kind, _, name = text.partition(":")
     if kind == "chart":
-        return of_each(values, lambda one: charts.draw(name, one.record(page.article), language))
+        return of_each(values, lambda one: charts.draw(name, page.article, language, one))
     if kind == "figure":
         return figure(page, name)
     if kind == "output":

@@ -32,7 +32,7 @@ NAME = re.compile(r"(?:(?P<article>[a-z0-9_-]+):)?(?P<name>#?[A-Za-z0-9_.]+)\Z")
 THIN = "\u202f"  # between groups of digits
 BLANK = "\u00a0"  # before a unit
 GROUP = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")  # 262 144, written by hand
-UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B|[mµn]?s|%)(?![A-Za-z0-9]))")
+UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B|[mµn]?s|[kMGT]?(?:Hz|flop)|%)(?![A-Za-z0-9])|倍|[毫微纳]?秒)")
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
@@ -281,11 +281,12 @@ def substitute(text: str, replace: Callable[[str], str]) -> str:
     A number written by hand gets the blanks of the others, so that no line breaks within it or before its unit.
     """
     hidden = [match.span() for match in CODE_OR_MATH.finditer(text)]
+    kept = hidden + [match.span() for match in EXPRESSION.finditer(text)]
 
-    def inside(match: re.Match[str]) -> bool:
-        return any(start <= match.start() < end for start, end in hidden)
+    def inside(match: re.Match[str], spans: list[tuple[int, int]]) -> bool:
+        return any(start <= match.start() < end for start, end in spans)
 
     # One character for another, so that the spans still hold.
-    text = GROUP.sub(lambda match: match[0] if inside(match) else THIN, text)
-    text = UNIT.sub(lambda match: match[0] if inside(match) else BLANK, text)
-    return EXPRESSION.sub(lambda match: match[0] if inside(match) else replace(match[1]), text)
+    text = GROUP.sub(lambda match: match[0] if inside(match, kept) else THIN, text)
+    text = UNIT.sub(lambda match: match[0] if inside(match, kept) else BLANK, text)
+    return EXPRESSION.sub(lambda match: match[0] if inside(match, hidden) else replace(match[1]), text)

@@ -147,5 +147,6 @@ def test_a_line_break_between_han_characters_is_no_blank(small, write, values):
 
 
 def test_a_number_written_by_hand_does_not_break():
-    said = substitute("262 144 blocks, 1.2 µs, 5 %; `262 144` and $1 000$ stay", str)
-    assert said == "262\u202f144 blocks, 1.2\u00a0µs, 5\u00a0%; `262 144` and $1 000$ stay"
+    said = substitute("262 144 blocks, 1.2 µs, 5 %, 2 倍; `262 144` and $1 000$ stay", str)
+    assert said == "262\u202f144 blocks, 1.2\u00a0µs, 5\u00a0%, 2\u00a0倍; `262 144` and $1 000$ stay"
+    assert substitute("2 GiB in {{ 2 GiB / a.rate }}", str) == "2\u00a0GiB in 2 GiB / a.rate"

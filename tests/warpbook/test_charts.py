@@ -1,0 +1,229 @@
+"""Charts from records: what they show, what is heard of them, and what is told when they cannot be drawn."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from warpbook import records
+from warpbook.book import BookError
+from warpbook.charts import draw
+from warpbook.charts.source import apart
+from warpbook.charts.svg import Scale, on_axis, spaced
+from warpbook.pages import Page
+from warpbook.render import markdown_of
+from warpbook.values import Values
+
+KIB = 2.0**10
+
+
+def program(values=None, series=None) -> dict:
+    return {
+        "code": "",
+        "machine": "one",
+        "date": "2026-01-02T03:04:05Z",
+        "stdout": "",
+        "claims": {},
+        "values": {name: {"value": number, "unit": unit} for name, (number, unit) in (values or {}).items()},
+        "series": series or {},
+    }
+
+
+def sweep(*ys: float, unit: str = "B/s", spread: float = 0.0, first: float = 4 * KIB) -> dict:
+    kept = {"x": [first * 4**i for i in range(len(ys))], "y": list(ys), "x_unit": "B", "unit": unit}
+    return kept | ({"low": [y * (1 - spread) for y in ys], "high": [y * (1 + spread) for y in ys]} if spread else {})
+
+
+@pytest.fixture
+def values(small):
+    def keep(article: str, **programs: dict) -> None:
+        record = records.empty() | {"machines": {"one": {"name": "NVIDIA H200"}}, "programs": programs}
+        records.write(small, "nvidia-h200", article, record)
+
+    rates = {
+        "copy.rate": (4e12, "B/s"),
+        "v0.rate": (1e12, "B/s"),
+        "v1.rate": (3e12, "B/s"),
+        "torch.rate": (2e12, "B/s"),
+    }
+    points = {
+        "v1.intensity": (0.25, "flop/B"), "v1.flops": (0.8e12, "flop/s"),
+        "gemm.intensity": (64.0, "flop/B"), "gemm.flops": (30e12, "flop/s"), "none.intensity": (0.0, "flop/B"),
+        "none.flops": (0.0, "flop/s"), "l2.size": (64 * KIB**2, "B"),
+    }  # fmt: skip
+    curves = {
+        "read.sweep": sweep(1e10, 1e11, 1e12, 4e12, spread=0.1),
+        "write.sweep": sweep(2e10, 2e11, 1e12, 3e12),
+        "latency": sweep(3e-8, 4e-8, 6e-8, unit="s"),
+        "zero": sweep(0.0, 1.0, first=0.0),
+    }
+    keep("x", **{"x/ladder.py": program(rates), "x/sweep.py": program(points, curves)})
+    keep("devices", **{"devices/a.py": program({"copy.rate": (4e12, "B/s"), "fma32.flops": (60e12, "flop/s")})})
+    return Values(small)
+
+
+def texts(made: str) -> list[str]:
+    return [re.sub(r"<[^>]+>", "", text).replace("\u00a0", " ") for text in re.findall(r"<text.*?</text>", made)]
+
+
+def rows(made: str) -> list[list[str]]:
+    return [
+        [re.sub(r"<[^>]+>", "", cell).replace("\u00a0", " ") for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+        for row in re.findall(r"<tr>.*?</tr>", made)
+    ]
+
+
+def test_the_ladder_is_every_rate_beside_the_copy(values):
+    made = draw("ladder", "x", "en", values)
+    assert rows(made)[1:] == [
+        ["v0", "1.00 TB/s", "25.0 %", "–"],
+        ["v1", "3.00 TB/s", "75.0 %", "–"],
+        ["torch", "2.00 TB/s", "50.0 %", "–"],
+        ["copy", "4.00 TB/s", "100.0 %", "–"],
+    ]
+    assert made.count("wb-bar--rung") == 2
+    assert "各版本在 NVIDIA H200 上的有效带宽" in draw("ladder", "x", "zh", values)
+
+
+def test_bars_are_values_by_name(values):
+    made = draw(
+        'bars v0.rate torch.rate reference=copy.rate labels="naïve|torch" title="Two & the copy"', "x", "en", values
+    )
+    assert [row[0] for row in rows(made)] == ["Name", "naïve", "torch", "copy"]
+    assert "copy 4.00 TB/s" in texts(made)
+    assert "<figcaption>Two &amp; the copy</figcaption>" in made
+    assert "wb-reference" not in draw("bars v0.rate torch.rate", "x", "en", values)
+
+
+def test_a_curve_has_axes_with_units_a_band_and_its_numbers(values):
+    made = draw("curve read.sweep write.sweep reference=copy.rate at=l2.size", "x", "en", values)
+    said = texts(made)
+    assert {"4 KiB", "32 KiB", "256 KiB", "10 GB/s", "100 GB/s", "1 TB/s"} <= set(said)  # logarithmic, from the range
+    assert {"read", "write", "copy 4.00 TB/s", "L2 64 MiB", "Size"} <= set(said)
+    assert made.count("wb-band") == 1  # only one series has a spread
+    assert rows(made)[:2] == [
+        ["Size", "read", "write"],
+        ["4 KiB", "10.0 GB/s (9.00 GB/s – 11.0 GB/s)", "20.0 GB/s"],
+    ]
+    assert "measured on NVIDIA H200 · 2026-01-02; the band is the spread; dashed: copy, L2" in made
+
+
+def test_a_curve_is_heard_too(values):
+    made = draw('curve latency labels="延迟" title="加载延迟"', "x", "zh", values).replace("\u00a0", " ")
+    assert (
+        'role="img" aria-label="加载延迟。延迟：4 KiB 处 30.0 ns，64 KiB 处 60.0 ns，介于 30.0 ns 与 60.0 ns 之间"'
+        in made
+    )
+
+
+def test_a_curve_s_scale_is_the_range_s_or_the_page_s(values):
+    assert "0" in texts(draw("curve latency", "x", "en", values))  # twice as much: linear, from zero
+    assert "0" not in texts(draw("curve latency y=log", "x", "en", values))
+    assert "0" in texts(draw("curve read.sweep y=linear", "x", "en", values))
+
+
+def test_series_are_told_apart_by_more_than_colour(values):
+    made = draw("curve read.sweep write.sweep", "x", "en", values)
+    markers = [set(re.findall(rf'<svg class="wb-marker[^"]*wb-s{kind}"[^>]*>(<.*?/>)', made)) for kind in (0, 1)]
+    assert [len(found) for found in markers] == [1, 1]
+    assert markers[0] != markers[1]
+    long = draw(
+        'curve read.sweep write.sweep labels="with loads of sixteen bytes|through the cache"', "x", "en", values
+    )
+    assert '<ul class="wb-legend">' in long  # names too long for a telephone's margin
+
+
+def test_a_roofline_has_the_device_s_ceilings(values):
+    made = draw("roofline v1 gemm", "x", "en", values)
+    assert {"copy 4.00 TB/s", "FP32 60.0 Tflop/s", "v1", "gemm", "Arithmetic intensity (flop/B)"} <= set(texts(made))
+    assert rows(made)[1:3] == [
+        ["v1", "0.250 flop/B", "800 Gflop/s", "1.00 Tflop/s", "80.0 %"],
+        ["gemm", "64.0 flop/B", "30.0 Tflop/s", "60.0 Tflop/s", "50.0 %"],
+    ]
+    assert "屋顶线" in draw("roofline v1", "x", "zh", values)
+
+
+@pytest.mark.parametrize(
+    "chart", ["ladder", "bars v0.rate v1.rate", "curve read.sweep write.sweep reference=copy.rate", "roofline v1 gemm"]
+)
+def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
+    made = draw(chart, "x", "zh", values)
+    root = ElementTree.fromstring(made.replace("&nbsp;", " "))
+    for svg in root.iter("svg"):
+        assert "viewBox" not in svg.attrib or not list(svg.iter("text"))
+    assert root.find(".//*[@role='img']").get("aria-label")
+    assert root.find("details/table") is not None
+
+
+@pytest.mark.parametrize(
+    ("chart", "said"),
+    [
+        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline'),
+        ('curve a title="x', 'chart:curve a title="x: a quotation mark is not closed'),
+        ("curve", "chart:curve: names nothing to draw"),
+        ("curve a", 'chart:curve a: no series "a" in records/nvidia-h200/x.json; there are: latency, read.sweep, '
+                    "write.sweep, zero"),
+        ("curve latency z=1", 'chart:curve latency z=1: no option "z"; there are: title, labels, reference, at, x, y, '
+                              "xlabel, ylabel"),
+        ("curve latency read.sweep", 'chart:curve latency read.sweep: "read.sweep" is in B/s where "latency" is in s'),
+        ("curve latency y=big", "chart:curve latency y=big: y=big is neither y=log nor y=linear"),
+        ("curve latency at=copy.rate", 'chart:curve latency at=copy.rate: "copy.rate" is in B/s, the axis in B'),
+        ("curve zero", "chart:curve zero: x has 0, which a logarithmic axis cannot show; write x=linear"),
+        ("curve latency labels=a|b", "chart:curve latency labels=a|b: 2 labels, 1 names; divide them with |"),
+        ("bars v0.rate v1.flops", 'chart:bars v0.rate v1.flops: "v1.flops" is in flop/s and "v0.rate" in B/s'),
+        ("roofline none", 'chart:roofline none: "none.intensity" is 0, which a roofline cannot show'),
+        ("roofline v1 ceilings=copy.rate", "chart:roofline v1 ceilings=copy.rate: ceilings must be in B/s and in "
+                                           "flop/s, at least one of each"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_told_in_one_line(values, chart, said):
+    with pytest.raises(BookError) as raised:
+        draw(chart, "x", "en", values)
+    assert str(raised.value) == said
+
+
+def test_it_is_told_with_the_page(small, write, values):
+    page = Page(small, write("docs/en/x.md", "# X\n\n{{ chart:curve none }}\n"))
+    (problem,) = markdown_of(page, "en", values).problems
+    assert problem.startswith('docs/en/x.md:3: chart:curve none: no series "none" in records/nvidia-h200/x.json')
+
+
+# -- parts -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scale", "base"),
+    [
+        (Scale(4096.0, 2.0**31, 2), [2.0**12, 2.0**15, 2.0**18, 2.0**21, 2.0**24, 2.0**27, 2.0**30]),
+        (Scale(1e9, 5e12, 10), [1e9, 1e10, 1e11, 1e12]),
+        (Scale(3e-8, 6e-7, 10), [5e-8, 1e-7, 2e-7, 5e-7]),
+        (Scale(0.0, 4.7, 0), [0.0, 1.0, 2.0, 3.0, 4.0]),
+    ],
+)
+def test_ticks_are_round_and_few(scale, base):
+    assert scale.ticks() == pytest.approx(base)
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "shown"),
+    [
+        (2.0**16, "B", "64 KiB"), (2.0**30, "B", "1 GiB"), (512.0, "B", "512 B"), (4e12, "B/s", "4 TB/s"),
+        (2.5e-7, "s", "250 ns"), (0.0, "s", "0"), (1024.0, "count", "1024"), (2.0**20, "count", "2²⁰"),
+        (0.25, "1", "0.25"),
+    ],
+)  # fmt: skip
+def test_numbers_on_an_axis(number, unit, shown):
+    assert on_axis(number, unit, 2).replace("\u00a0", " ") == shown
+
+
+def test_labels_make_room_for_one_another():
+    assert spaced([10, 12, 50], 15, 0, 100) == [10, 25, 50]
+    assert spaced([95, 96, 97], 15, 0, 100) == [70, 85, 100]
+
+
+def test_names_are_cut_to_what_tells_them_apart():
+    assert apart(("a.time", "b.time")) == ["a", "b"]
+    assert apart(("sweep.a.rate", "sweep.b.rate")) == ["a", "b"]
+    assert apart(("latency",)) == ["latency"]

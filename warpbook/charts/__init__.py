@@ -1,0 +1,54 @@
+"""Charts drawn at build from records, as inline SVG that follows the page: its language, its colours, its width.
+
+    {{ chart:ladder }}                                    every *.rate of the program that also measures copy.rate
+    {{ chart:bars a.time b.time reference=copy.time }}    named values
+    {{ chart:curve read.sweep write.sweep }}              recorded series
+    {{ chart:roofline v3 v8 }}                            v3.intensity and v3.flops, below the device's ceilings
+
+Options follow the names as `key=value`; a value with blanks stands in double quotes: `title="Reading, by size"`.
+Every chart takes `title` (its caption) and, but for the ladder, `labels="one|two"`, in the page's language.
+
+An SVG here has no viewBox: lengths along x are percentages and text keeps the page's size, so that a chart
+on a telephone is narrower, not smaller. Each comes with its numbers as a table.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+from warpbook.book import BookError
+from warpbook.charts.bars import bars, ladder
+from warpbook.charts.curve import curve
+from warpbook.charts.roofline import roofline
+from warpbook.charts.source import Source
+from warpbook.values import Values
+
+CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
+    "ladder": (ladder, ("title",)),
+    "bars": (bars, ("title", "labels", "reference")),
+    "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel")),
+    "roofline": (roofline, ("title", "labels", "ceilings")),
+}
+
+
+def draw(text: str, article: str, language: str, values: Values) -> str:
+    """HTML of `curve NAME … key=value`. Raises BookError (without a place) for what cannot be drawn."""
+    try:
+        kind, *words = shlex.split(text)
+    except ValueError:
+        raise BookError(f"chart:{text}: a quotation mark is not closed") from None
+    if kind not in CHARTS:
+        raise BookError(f'no chart "{kind}"; there are: {", ".join(CHARTS)}')
+    chart, known = CHARTS[kind]
+    names = [word for word in words if "=" not in word]
+    options = dict(word.split("=", 1) for word in words if "=" in word)
+    try:
+        for key in options:
+            if key not in known:
+                raise BookError(f'no option "{key}"; there are: {", ".join(known)}')
+        if kind != "ladder" and not names:
+            raise BookError("names nothing to draw")
+        return chart(Source(values, article, language, tuple(names), options))
+    except BookError as error:
+        raise BookError(f"chart:{text}: {error}") from None
