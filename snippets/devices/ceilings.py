@@ -17,6 +17,7 @@ CHAINS, STEPS, UNROLL = 8, 32, 4  # as in ceilings.cu
 LAUNCHES = 256  # in a row; the driver queues about a thousand
 GPU = wb.is_gpu()
 
+wb.needs("8.0")  # mma.sync of 16 × 8 × 16
 module = wb.module("devices/ceilings.cu")
 device = cuda.Context.get_device()
 sms = device.multiprocessor_count
@@ -520,7 +521,6 @@ def claims() -> None:
 
 
 if __name__ == "__main__":
-    wb.needs("8.0")
     print(f"device: {wb.device()['name']}, {sms} multiprocessors")
     check_all()
     if GPU:

@@ -25,7 +25,7 @@ WORDS = {
         "copy": "copy",
         "l2": "L2",
         "fma32": "FP32",
-        "tensor16": "FP16 tensor cores",
+        "mma16": "FP16 mma.sync",
     },
     "zh": {
         "title": "屋顶线（roofline），测自 {device} · {date}",
@@ -40,7 +40,7 @@ WORDS = {
         "copy": "拷贝",
         "l2": "L2",
         "fma32": "FP32",
-        "tensor16": "FP16 张量核心",
+        "mma16": "FP16 mma.sync",
     },
 }
 
