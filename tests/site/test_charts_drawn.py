@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_site import browser  # noqa: F401 (a fixture)
 
 from warpbook import mathematics, records
 from warpbook.book import Book
@@ -20,7 +19,7 @@ CHARTS = {
         "bars copy.rate v0.rate v1.rate reference=copy.rate",
         "curve read.sweep write.sweep copy.sweep reference=copy.rate at=l2.size",
         'curve read.sweep write.sweep y=linear labels="reading by sixteen bytes|writing through the cache"',
-        "roofline v1 v2 gemm ceilings=copy.rate,l2.rate,fma32.flops,tensor16.flops",
+        "roofline v1 v2 gemm ceilings=copy.rate,l2.rate,fma32.flops,mma16.flops",
     ],
     "zh": ['curve read.sweep write.sweep labels="读|写" xlabel="数组大小"', "roofline v1 v2 gemm"],
 }
@@ -41,7 +40,7 @@ def recorded(book: Book) -> Values:
         spread = {"low": [y * 0.95 for y in ys], "high": [y * 1.05 for y in ys]}
         series[f"{name}.sweep"] = {"x": sizes, "y": ys, **spread, "x_unit": "B", "unit": "B/s"}
     ceilings = {"copy.rate": (4.2e12, "B/s"), "l2.rate": (7e12, "B/s"), "fma32.flops": (60e12, "flop/s"),
-                "tensor16.flops": (800e12, "flop/s")}  # fmt: skip
+                "mma16.flops": (800e12, "flop/s")}  # fmt: skip
     for article, numbers, curves in (("x", values, series), ("devices", ceilings, {})):
         part = {
             "code": "",
@@ -59,7 +58,7 @@ def recorded(book: Book) -> Values:
 
 
 @pytest.mark.parametrize("language", CHARTS)
-def test_a_chart_s_text_can_be_read(small: Book, book: Book, browser: str, tmp_path: Path, language: str) -> None:  # noqa: F811
+def test_a_chart_s_text_can_be_read(small: Book, book: Book, browser: str, tmp_path: Path, language: str) -> None:
     values = recorded(small)
     style = ":root { --md-text-font-family: sans-serif }" + (book.root / "theme/assets/site.css").read_text("utf-8")
     drawn = "".join(draw(chart, "x", language, values) for chart in CHARTS[language])
