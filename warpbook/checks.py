@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbook import claims, records
+from warpbook import claims, prose, records
 from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
 from warpbook.pages import Block, Page
@@ -23,7 +23,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
     if out:
         return out
     for article in book.articles():
-        out += parted(book, article)
+        out += parted(book, article) + unnamed(book, article)
         for device in devices:
             out += records.stale(book, device, article)
         out += claims.broken(book, PRIMARY, article)
@@ -64,3 +64,18 @@ def parted(book: Book, article: str) -> list[str]:
         more = (one if len(one) > len(two) else two)[min(len(one), len(two))]
         return [f"{more.where}: the other language does not show this block"]
     return []
+
+
+def unnamed(book: Book, article: str) -> list[str]:
+    """One line for each name, mark and directive that only one of an article's two pages uses."""
+    paths = [path for path in (book.page_of(article, language) for language in LANGUAGES) if path]
+    if len(paths) < 2:
+        return []
+    pages = [Page(book, path) for path in paths]
+    one, two = (prose.names(page) for page in pages)
+    return [
+        f"{place}: the other language's page, {other.name}, does not have {{{{ {written} }}}}"
+        for mine, theirs, other in ((one, two, pages[1]), (two, one, pages[0]))
+        for key, (place, written) in mine.items()
+        if key not in theirs
+    ]

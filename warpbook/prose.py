@@ -18,12 +18,13 @@ from collections.abc import Iterator
 
 from warpbook.book import BookError
 from warpbook.pages import FRONT_MATTER, Page
-from warpbook.values import BLANK, GROUP, THIN
+from warpbook.values import BLANK, EXPRESSION, GROUP, THIN
 
 # -- what is prose -----------------------------------------------------------------------------------------------
 
 TECHNICAL, ASIDE = "\0", "\1"  # what stands for code and mathematics, and for everything else that is not prose
 NUMBER_ALONE = re.compile(r"(`+|\$)([ \t]*[\d.,]+[ \t]*)(\1)")  # `3.5` ms and $3.5$ ms are numbers all the same
+BRACES = (ASIDE, re.compile(r"\{\{[ \t].*?[ \t]\}\}"))
 HIDDEN = (
     (ASIDE, re.compile(r"<!--.*?-->", re.DOTALL)),
     (ASIDE, re.compile(r"^[ ]{0,3}\[\^[^\]\n]+\]:.*(?:\n.+)*(?:\n\s*\n(?:[ ]{4}|\t).*(?:\n.+)*)*", re.MULTILINE)),
@@ -31,15 +32,18 @@ HIDDEN = (
     (TECHNICAL, re.compile(r"(`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)\1(?!`)", re.DOTALL)),
     (TECHNICAL, re.compile(r"\$\$.*?\$\$|\\\[.*?\\\]|\\\(.*?\\\)", re.DOTALL)),
     (TECHNICAL, re.compile(r"(?<![\\$])\$(?![\s$])(?:(?!\n\s*\n)[^$])*?(?<!\s)\$")),
-    (ASIDE, re.compile(r"\{\{[ \t].*?[ \t]\}\}")),
+    BRACES,
     (ASIDE, re.compile(r"\{:?[ ]*(?:[#.][\w-]|[\w-]+=)[^{}\n]*\}")),  # { #anchor .class }
     (ASIDE, re.compile(r"\]\([^)\n]*\)|\]\[[^\]\n]*\]|\[\^[^\]\n]+\]")),
     (ASIDE, re.compile(r"</?[A-Za-z][^>]*>|<?https?://[^\s>）]+>?")),
 )
 
 
-def prose(page: Page) -> str:
-    """The page's expanded text, of the same length and the same lines, with nothing left in it except prose."""
+def prose(page: Page, marks: bool = False) -> str:
+    """The page's expanded text, of the same length and the same lines, with nothing left in it except prose.
+
+    With `marks` what stands in {{ … }} is left too.
+    """
     lines = [line.text for line in page.lines]
     for block in page.blocks:
         for i in range(block.start, block.start + len(block.lines) + 2):
@@ -49,7 +53,7 @@ def prose(page: Page) -> str:
     if matter:
         text = blank(ASIDE, matter[0][:-1]) + text[len(matter[0]) - 1 :]
     text = NUMBER_ALONE.sub(lambda match: "*" * len(match[1]) + match[2] + "*" * len(match[3]), text)
-    for filler, pattern in HIDDEN:
+    for filler, pattern in HIDDEN[: HIDDEN.index(BRACES)] if marks else HIDDEN:
         text = pattern.sub(lambda match, filler=filler: blank(filler, match[0]), text)  # type: ignore[misc]
     return text
 
@@ -187,6 +191,25 @@ def bare(page: Page) -> list[str]:
         )
     for match in re.finditer(r"\{\{[ \t](?!.*[ \t]\}\})", text):
         out.append(f"{where(page, text, match.start())}: this {{{{ is not closed on its line; write {{{{ … }}}} on one")
+    return out
+
+
+def names(page: Page) -> dict[str, tuple[str, str]]:
+    """What stands in {{ … }} on the page, the same in every language: where it is first, and how it is written.
+
+    Of a mark only its numbers and its source count, of a chart everything but its texts.
+    """
+    text = prose(page, marks=True)
+    out: dict[str, tuple[str, str]] = {}
+    for match in EXPRESSION.finditer(text):
+        written = match[1]
+        if is_mark(written):
+            key = " ".join(
+                [written.partition(":")[0], *re.findall(NUMBER, written.partition("[^")[0]), written.partition("[^")[2]]
+            )
+        else:
+            key = " ".join(re.sub(r'\b[a-z]+="[^"]*"', "", written).split())
+        out.setdefault(key, (where(page, text, match.start()), written))
     return out
 
 

@@ -112,6 +112,7 @@ def main() -> None:
         print(f"{'':34}{got.view(np.uint32):>16x}  the same bits on every device")
 
     b, reference, condition = both_signs(n)
+    wb.value("signed_small.condition", condition, "1")
     print(f"\nn = {n:,}, uniform in [-1, 1); condition number {condition:,.0f}")
     print(f"{'fsum (exact, rounded once)':34}{reference:16.4f}")
     row("left to right, float32", sequential(b), reference, n - 1, condition)
@@ -121,7 +122,8 @@ def main() -> None:
     for kind, bound in (("plain", depth), ("kahan", 3), ("double", 1)):
         device.poison()
         device.launch(kind, data, n)
-        row(f"device, {kind}", device.result(), reference, bound, condition)
+        error = row(f"device, {kind}", device.result(), reference, bound, condition)
+        wb.value(f"signed_small_{kind}.units", error / U, "1")
 
     long = rng.random(2**26, dtype=np.float32)
     print(f"\nn = {long.size:,} left to right in float32: {sequential(long):,.0f}; exact: {exact(long):,.0f}")

@@ -111,8 +111,8 @@ def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> Non
 
 
 @pytest.mark.parametrize("article", ARTICLES)
-def test_both_languages_show_the_same_blocks(article: str) -> None:
-    fail_if(checks.parted(BOOK, article))
+def test_both_languages_show_the_same_blocks_and_names(article: str) -> None:
+    fail_if(checks.parted(BOOK, article) + checks.unnamed(BOOK, article))
 
 
 @pytest.mark.parametrize(("device_name", "article"), RECORDED)

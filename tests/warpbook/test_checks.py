@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbook.checks import parted
+from warpbook.checks import parted, unnamed
 from warpbook.counters import METRICS, parse
 
 EN = "# X\n\n```python\na = 1  # one\n```\n\n```cuda\nint a;\n```\n"
@@ -43,4 +43,31 @@ def test_counters_are_read_after_the_program_s_own_output():
             "block": [256, 1, 1],
             "metrics": {METRICS[0]: 131072, METRICS[7]: 31.5},
         }
+    ]
+
+
+def test_both_languages_use_the_same_names(small, write):
+    write(
+        "docs/en/x.md",
+        "{{ a / b }}, {{ quoted: 2.1× [^a] }}, {{ counted: 1.0 to 1.1× }}\n\n"
+        '{{ chart:curve a labels="one" }}\n\n`{{ code }}`\n',
+    )
+    write(
+        "docs/zh/x.md",
+        "{{ counted: 1.0 到 1.1× }}，{{ quoted: 2.1 倍 [^a] }}，{{ a / b }}{{ a / b }}\n\n"
+        '{{ chart:curve a labels="一" }}\n',
+    )
+    assert unnamed(small, "x") == []
+
+    write(
+        "docs/zh/x.md",
+        '{{ a }}\n{{ quoted: 2.2 倍 [^a] }}，{{ counted: 1.0 到 1.1× }}\n\n{{ chart:curve b labels="一" }}\n',
+    )
+    assert unnamed(small, "x") == [
+        "docs/en/x.md:1: the other language's page, docs/zh/x.md, does not have {{ a / b }}",
+        "docs/en/x.md:1: the other language's page, docs/zh/x.md, does not have {{ quoted: 2.1× [^a] }}",
+        'docs/en/x.md:3: the other language\'s page, docs/zh/x.md, does not have {{ chart:curve a labels="one" }}',
+        "docs/zh/x.md:1: the other language's page, docs/en/x.md, does not have {{ a }}",
+        "docs/zh/x.md:2: the other language's page, docs/en/x.md, does not have {{ quoted: 2.2 倍 [^a] }}",
+        'docs/zh/x.md:4: the other language\'s page, docs/en/x.md, does not have {{ chart:curve b labels="一" }}',
     ]

@@ -82,12 +82,12 @@ class Plot:
     def axes(self) -> tuple[str, list[str], float]:
         """The numbers of the y axis, the grid with the numbers of the x axis, and the former's width."""
         numbers, grid = [], []
-        ticks = [(tick, on_axis(tick, self.y_unit, self.y.base)) for tick in self.y.ticks(6)]
+        ticks = [(tick, on_axis(tick, self.y_unit, self.y.base)) for tick in self.y.ticks(6, self.y_unit)]
         for tick, label in ticks:
             y = self.down(tick)
             numbers.append(f'<text x="100%" y="{y + 4:g}" text-anchor="end">{html.escape(label)}</text>')
             grid.append(f'<line class="wb-grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
-        for i, tick in enumerate(self.x.ticks()):
+        for i, tick in enumerate(self.x.ticks(unit=self.x_unit)):
             share = self.across(tick)
             label = html.escape(on_axis(tick, self.x_unit, self.x.base))
             anchor = "start" if share < 0.06 else "end" if share > 0.94 else "middle"

@@ -24,7 +24,11 @@ WORDS = {
         "stop": ". ",
         "copy": "copy",
         "l2": "L2",
+        "read": "reading",
+        "shared": "shared memory",
         "fma32": "FP32",
+        "fma64": "FP64",
+        "fma16": "FP16",
         "mma16": "FP16 mma.sync",
     },
     "zh": {
@@ -39,7 +43,11 @@ WORDS = {
         "stop": "。",
         "copy": "拷贝",
         "l2": "L2",
+        "read": "只读",
+        "shared": "共享内存",
         "fma32": "FP32",
+        "fma64": "FP64",
+        "fma16": "FP16",
         "mma16": "FP16 mma.sync",
     },
 }

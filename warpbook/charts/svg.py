@@ -27,10 +27,11 @@ class Scale:
         low, high, number = (math.log2(n) if self.base else n for n in (self.low, self.high, number))
         return (number - low) / (high - low) if high > low else 0.5
 
-    def ticks(self, most: int = MOST_TICKS) -> list[float]:
-        """Round numbers within the scale, few enough to be read."""
+    def ticks(self, most: int = MOST_TICKS, unit: str = "") -> list[float]:
+        """Round numbers within the scale, few enough to be read; sizes are round in binary."""
         if not self.base:
-            step = nice_step((self.high - self.low) / most)
+            least = (self.high - self.low) / most or 1.0
+            step = 2.0 ** math.ceil(math.log2(least)) if unit == "B" else nice_step(least)
             first = math.ceil(self.low / step - 1e-9)
             return [i * step for i in range(first, math.floor(self.high / step + 1e-9) + 1)]
         exponents = range(

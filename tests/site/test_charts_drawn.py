@@ -1,0 +1,87 @@
+"""Charts in a real browser: on a wide screen and on a telephone their text has one size and stays within the page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from warpbook import mathematics, records
+from warpbook.book import Book
+from warpbook.charts import draw
+from warpbook.values import Values
+
+CHARTS = {
+    "en": [
+        "ladder",
+        "bars copy.rate v0.rate v1.rate reference=copy.rate",
+        "curve read.sweep write.sweep copy.sweep reference=copy.rate at=l2.size",
+        'curve read.sweep write.sweep y=linear labels="reading by sixteen bytes|writing through the cache"',
+        "roofline v1 v2 gemm ceilings=copy.rate,l2.rate,fma32.flops,mma16.flops",
+    ],
+    "zh": ['curve read.sweep write.sweep labels="读|写" xlabel="数组大小"', "roofline v1 v2 gemm"],
+}
+MIB = 2.0**20
+
+
+def recorded(book: Book) -> Values:
+    """A book's records with a value of each kind that charts draw."""
+    sizes = [2.0**k for k in range(12, 32)]
+    rates = {"copy": 4.2e12, "v0": 0.7e12, "v1": 4.5e12}
+    values = {f"{name}.rate": (rate, "B/s") for name, rate in rates.items()}
+    values["l2.size"] = (60 * MIB, "B")
+    for name, intensity, flops in (("v1", 0.25, 0.9e12), ("v2", 0.25, 1e12), ("gemm", 60.0, 40e12)):
+        values |= {f"{name}.intensity": (intensity, "flop/B"), f"{name}.flops": (flops, "flop/s")}
+    series = {}
+    for name, peak, half in (("read", 4.5e12, 3e6), ("write", 3.4e12, 2e6), ("copy", 4.2e12, 8e6)):
+        ys = [peak * x / (x + half) for x in sizes]
+        spread = {"low": [y * 0.95 for y in ys], "high": [y * 1.05 for y in ys]}
+        series[f"{name}.sweep"] = {"x": sizes, "y": ys, **spread, "x_unit": "B", "unit": "B/s"}
+    ceilings = {"copy.rate": (4.2e12, "B/s"), "l2.rate": (7e12, "B/s"), "fma32.flops": (60e12, "flop/s"),
+                "mma16.flops": (800e12, "flop/s")}  # fmt: skip
+    for article, numbers, curves in (("x", values, series), ("devices", ceilings, {})):
+        part = {
+            "code": "",
+            "machine": "one",
+            "date": "2026-01-02T03:04:05Z",
+            "stdout": "",
+            "values": {name: {"value": number, "unit": unit} for name, (number, unit) in numbers.items()},
+            "series": curves,
+            "claims": {},
+        }
+        machines = {"one": {"name": "NVIDIA H200"}}
+        programs = {f"{article}/a.py": part}
+        records.write(book, "nvidia-h200", article, records.empty() | {"machines": machines, "programs": programs})
+    return Values(book)
+
+
+@pytest.mark.parametrize("language", CHARTS)
+def test_a_chart_s_text_can_be_read(small: Book, book: Book, browser: str, tmp_path: Path, language: str) -> None:
+    values = recorded(small)
+    style = ":root { --md-text-font-family: sans-serif }" + (book.root / "theme/assets/site.css").read_text("utf-8")
+    drawn = "".join(draw(chart, "x", language, values) for chart in CHARTS[language])
+    page = tmp_path / "charts.html"
+    page.write_text(
+        f'<!doctype html><html lang="{language}" style="font-size:125%"><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><style>{style}</style>'
+        f'<body data-md-color-scheme="default"><article class="md-typeset">{drawn}</article></body></html>',
+        "utf-8",
+    )
+    done = subprocess.run(
+        [
+            mathematics.node(),
+            str(Path(__file__).with_name("charts.mjs")),
+            str(mathematics.modules(book)),
+            browser,
+            str(page),
+        ],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    if problems := json.loads(done.stdout):
+        pytest.fail("\n".join(problems), pytrace=False)
