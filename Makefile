@@ -19,7 +19,7 @@
 #   make wheel        a wheel for other machines, into dist/
 #   make aarch64      compiled for arm64 and tried on an emulated CPU
 #
-# PYTHON=python3.12 sets up with another Python (3.11 or newer).
+# PYTHON=python3.13 sets up with another Python (3.11 or newer): make test PYTHON=python3.13 ARGS=tests/softcuda/test_hook.py
 
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 RUN := .venv/bin/python -m
