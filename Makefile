@@ -16,12 +16,12 @@
 #   make test-pycuda  PyCUDA's own test suite and examples
 #   make sweep        a corpus of CUDA C++ through NVIDIA's compilers 12.9 to 13.5, fetched into .cache (2 GB)
 #   make fuzz         parser, machine and driver under libFuzzer; needs clang  (SECONDS=60 a target, TARGETS="load driver")
-#   make sanitize     the tests under AddressSanitizer and UBSan  (ARGS: for pytest)
+#   make sanitize     the tests under AddressSanitizer and UBSan, or ThreadSanitizer  (ARGS=--thread; or for pytest)
 #   make bench        speed beside PoCL, vgre and Numba's simulator  (ARGS: for bench/run.py)
 #   make wheel        a wheel for other machines, into dist/
 #   make aarch64      compiled for arm64 and tried on an emulated CPU
 #
-# PYTHON=python3.12 sets up with another Python (3.11 or newer).
+# PYTHON=python3.13 sets up with another Python (3.11 or newer): make test PYTHON=python3.13 ARGS=tests/softcuda/test_hook.py
 
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 RUN := .venv/bin/python -m

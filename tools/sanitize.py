@@ -61,17 +61,16 @@ def main(arguments: list[str]) -> int:
         "SOFTCUDA_LIBRARY": str(folder / "package" / "libcuda.so.1"),
         "SOFTCUDA_BUILD": str(folder),  # tests/softcuda/native.py: C++ programs of tests link with these objects
         "SOFTCUDA_TOOLKIT": str(compiler_without_preload(folder / "toolkit")),
-        "LD_PRELOAD": " ".join(map(str.strip, preload)),
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "TSAN_OPTIONS": "halt_on_error=1",
     }
-    command = [sys.executable, "-m", "pytest", *tests]
+    # ThreadSanitizer wants addresses where they always are, and that before it starts.
+    command = [*(["setarch", "-R"] if threads else []), "env", f"LD_PRELOAD={' '.join(map(str.strip, preload))}",
+               sys.executable, "-m", "pytest", *tests]  # fmt: skip
     if not any(Path(each.partition("::")[0]).exists() for each in tests):
         every = ROOT / "tests" / "softcuda"
         command += [str(every / name) for name in THREADED] if threads else [str(every)]
-    if threads:
-        command = ["setarch", "-R", *command]  # its runtime wants addresses where they always are
     return subprocess.run(command, cwd=ROOT, env=environment).returncode
 
 

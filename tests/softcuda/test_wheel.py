@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from email.parser import Parser
 from pathlib import Path
@@ -44,6 +47,41 @@ def test_its_dependencies_are_the_locks_versions(metadata):
     lock = (ROOT / "requirements.lock").read_text()
     for requirement in metadata.get_all("Requires-Dist"):
         assert f"\n{re.match('[^ ;]+', requirement)[0]} " in lock
+
+
+@pytest.fixture(scope="module")
+def elsewhere(wheel, tmp_path_factory) -> Path:
+    """An environment outside of the repository with the wheel in it; what the wheel asks for is lent from this one."""
+    folder = tmp_path_factory.mktemp("elsewhere") / "venv"
+    venv.create(folder, symlinks=True)
+    install = [Path(sys.executable).with_name("uv"), "pip", "install", "--quiet", "--offline", "--no-deps"]
+    subprocess.run([*install, "--python", folder / "bin" / "python", wheel], check=True)
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    (packages / "lent.pth").write_text(sysconfig.get_path("platlib") + "\n")
+    return folder
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("SOFTCUDA", "PYTHON"))}
+    clean |= {"SOFTCUDA": "force", "PATH": f"{folder / 'bin'}:{os.defpath}"}
+    return subprocess.run([folder / "bin" / command[0], *command[1:]], cwd=folder.parent, env=clean, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+
+
+def test_it_is_softcuda_elsewhere_too(elsewhere):
+    done = run(elsewhere, "softcuda", "info")
+    assert done.returncode == 0, done.stdout
+    (packages,) = elsewhere.glob("lib/python3*/site-packages")
+    assert f"{packages / 'softcuda' / 'lib' / 'libcuda.so.1'}" in done.stdout
+
+
+@pytest.mark.parametrize(("number", "fails"), [(0, False), (1, False), (2, True)])
+def test_the_readmes_programs_run_elsewhere(elsewhere, metadata, number, fails):
+    programs = re.findall(r"```python\n(.*?)```", metadata.get_payload(), re.DOTALL)
+    (elsewhere.parent / "program.py").write_text(programs[number])
+    done = run(elsewhere, "softcuda", "run", "program.py")
+    assert done.returncode == fails, done.stdout
+    assert ("softcuda: illegal address: kernel fill" in done.stdout) == fails
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="manylinux knows other names here")

@@ -68,7 +68,6 @@ void complete(LinkState& link) {
     link.image = ptx::join_image(link.inputs);
 }
 
-
 }  // namespace
 }  // namespace softcuda::driver
 

@@ -173,9 +173,9 @@ template <>
 struct Vectors<float> {
     static constexpr int count = columns;
     typedef float Numbers __attribute__((vector_size(4 * count), aligned(4), may_alias));
-    typedef int32_t Bits __attribute__((vector_size(4 * count), aligned(4), may_alias));
+    typedef uint32_t Bits __attribute__((vector_size(4 * count), aligned(4), may_alias));
     typedef int32_t Counts __attribute__((vector_size(4 * count), aligned(4), may_alias));
-    static constexpr int32_t units = (2 * 127 + kept_bits) << 23;  // see sum_finite
+    static constexpr uint32_t units = (2u * 127 + kept_bits) << 23;  // see sum_finite
 };
 template <>
 struct Vectors<double> {
@@ -185,9 +185,9 @@ struct Vectors<double> {
     static constexpr int count = columns / 2;
 #endif
     typedef double Numbers __attribute__((vector_size(8 * count), aligned(8), may_alias));
-    typedef int64_t Bits __attribute__((vector_size(8 * count), aligned(8), may_alias));
+    typedef uint64_t Bits __attribute__((vector_size(8 * count), aligned(8), may_alias));
     typedef int32_t Counts __attribute__((vector_size(4 * count), aligned(4), may_alias));
-    static constexpr int64_t units = (2 * 1023ll + kept_bits) << 52;
+    static constexpr uint64_t units = (2ull * 1023 + kept_bits) << 52;
 };
 
 // The power of two of a number, at least the format's least normal one; 0 for zero.

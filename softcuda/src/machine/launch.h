@@ -31,10 +31,10 @@ struct OccupancyLimits {
 
 struct LaunchConfig {
     Dim3 grid, block, cluster;
-    uint32_t dynamic_shared = 0;    // bytes
-    bool cooperative = false;       // every block stays resident; %envreg1/2 point to the grid-sync workspace
-    OccupancyLimits occupancy;      // filled in when somebody observes
-    std::vector<std::byte> params;  // Function::param_bytes long, laid out as the kernel's .param space
+    uint32_t dynamic_shared = 0;        // bytes
+    bool cooperative = false;           // every block stays resident; %envreg1/2 point to the grid-sync workspace
+    OccupancyLimits occupancy;          // filled in when somebody observes
+    std::vector<std::byte> params;      // Function::param_bytes long, laid out as the kernel's .param space
     std::vector<Allocation> elsewhere;  // what the kernel may use of other devices' memory
 };
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <new>
 
-#include "machine/address_range.h"
+#include "machine/address_ranges.h"
 
 namespace softcuda {
 namespace {
@@ -43,7 +43,7 @@ void make_look_wrong(uint64_t base, uint64_t bytes) {
 }  // namespace
 
 bool never_the_hosts(uint64_t address) {
-    return address < 4096 || address >= shared_window || AddressRange::get().holds(address);
+    return address < 4096 || address >= shared_window || AddressRanges::get().holds(address);
 }
 
 struct Memory::State {
@@ -77,7 +77,7 @@ uint64_t Memory::allocate(uint64_t bytes, MemoryKind kind, const std::string& la
     uint64_t mapped = bytes + 2 * guard_bytes + align;
     if (mapped < bytes) throw std::bad_alloc();
     Allocation allocation;
-    allocation.pages = AddressRange::get().map(mapped);
+    allocation.pages = AddressRanges::get().map(mapped);
     auto begin = reinterpret_cast<uint64_t>(allocation.pages.get());
     uint64_t base = (begin + guard_bytes + align - 1) / align * align;
     make_look_wrong(base, bytes);

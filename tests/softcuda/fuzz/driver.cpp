@@ -121,12 +121,23 @@ CUdeviceptr address(State& state, Input& input) {
     }
 }
 
-// Null, or where `device_bytes` may be read and written.
+// A device's, of memory that is there or gone.  Not quite any number: a wild one is the host's, and read.
+CUdeviceptr own_address(State& state, Input& input) {
+    const auto& all = state.memory.all();
+    const uint8_t choice = input.byte(), offset = input.byte();
+    return all.empty() ? offset : all[choice % all.size()] + offset;
+}
+
+// Null, where `device_bytes` may be read and written, or a device's.
 void* host_pointer(State& state, Input& input) {
     const uint8_t choice = input.byte();
     if (choice == 0) return nullptr;
-    (void)state;
+    if (choice < 32) return (void*)own_address(state, input);
     return host() + choice;
+}
+
+CUdeviceptr either(State& state, Input& input) {
+    return input.byte() % 4 ? own_address(state, input) : CUdeviceptr(host() + input.byte());
 }
 
 template <class Out>
@@ -142,9 +153,7 @@ void asked(Input& input, const std::function<void(Value*)>& call) {
     call(input.byte() == 0 ? nullptr : &value);
 }
 
-CUmemorytype memory_type(Input& input) {  // wild unified addresses are host pointers: not asked for
-    return CUmemorytype(input.byte() % 4 == CU_MEMORYTYPE_UNIFIED ? 0 : 1 + input.byte() % 3);
-}
+CUmemorytype memory_type(Input& input) { return CUmemorytype(input.byte() % 6); }
 
 CUDA_MEMCPY3D box(State& state, Input& input) {
     CUDA_MEMCPY3D d{};
@@ -170,7 +179,10 @@ CUDA_MEMCPY3D box(State& state, Input& input) {
     d.Height = input.size();
     d.Depth = input.size();
     // The host's side must fit into what is there, whatever the device's side says.
-    const bool on_host = d.srcMemoryType == CU_MEMORYTYPE_HOST || d.dstMemoryType == CU_MEMORYTYPE_HOST;
+    if (d.srcMemoryType == CU_MEMORYTYPE_UNIFIED) d.srcDevice = either(state, input);
+    if (d.dstMemoryType == CU_MEMORYTYPE_UNIFIED) d.dstDevice = either(state, input);
+    auto may_be_host = [](CUmemorytype type) { return type == CU_MEMORYTYPE_HOST || type == CU_MEMORYTYPE_UNIFIED; };
+    const bool on_host = may_be_host(d.srcMemoryType) || may_be_host(d.dstMemoryType);
     if (on_host && (d.WidthInBytes > 1024 || d.Height > 64 || d.Depth > 8))
         d.WidthInBytes %= 1024, d.Height %= 64, d.Depth %= 8;
     return d;
@@ -229,6 +241,7 @@ void launch(State& s, Input& in) {
 
 using Call = void (*)(State&, Input&);
 constexpr Call calls[] = {
+    // new ones last: the corpus counts them
     // contexts
     [](State& s, Input& in) {
         unsigned flags = in.byte();
@@ -533,6 +546,22 @@ constexpr Call calls[] = {
         const char* names[] = {nullptr, "", "cuMemAlloc", "cuCtxCreate", "cuNothing"};
         void* function;
         cuGetProcAddress(names[in.byte() % 5], in.byte() ? &function : nullptr, int(in.word()), in.byte(), nullptr);
+    },
+    // addresses of either side, and streams that write
+    [](State& s, Input& in) {
+        CUdeviceptr from = either(s, in), to = either(s, in);
+        size_t bytes = in.size() % device_bytes;
+        in.byte() % 2 ? cuMemcpy(to, from, bytes) : cuMemcpyAsync(to, from, bytes, s.streams.pick(in));
+    },
+    [](State& s, Input& in) {
+        CUdeviceptr at = address(s, in);
+        CUstream stream = s.streams.pick(in);
+        switch (in.byte() % 4) {  // none that waits for a value: nobody would write it
+            case 0: cuStreamWriteValue32(stream, at, in.word(), in.byte() % 3); break;
+            case 1: cuStreamWriteValue64(stream, at, in.word(), in.byte() % 3); break;
+            case 2: cuMemAdvise(at, in.size(), CUmem_advise(in.byte() % 8), {CU_MEM_LOCATION_TYPE_DEVICE, 0}); break;
+            default: cuMemPrefetchAsync(at, in.size(), {CUmemLocationType(in.byte() % 6), in.byte()}, 0, stream);
+        }
     },
 };
 
