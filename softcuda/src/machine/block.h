@@ -250,6 +250,13 @@ class Launch {
     void report(Fault fault);
     Fault take_fault();
     uint64_t permuted(uint64_t turn) const;  // the block (cluster) to start in this turn
+    std::array<uint32_t, 3> first_block(uint64_t cluster) const;
+    // clusterlaunchcontrol: a cluster that has not started is not going to, if there is one; its first block.
+    struct Taken {
+        bool any = false;
+        std::array<uint32_t, 3> block{};
+    };
+    Taken take_cluster();
 
   private:
     std::mutex mutex_;

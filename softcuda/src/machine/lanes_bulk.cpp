@@ -286,6 +286,7 @@ void decode_bulk_copy(Decoder& decoder) {
     }
     if (decoder.take("wait_group")) {
         const bool read = decoder.take("read");
+        decoder.take("sync_restrict::proxy::async");  // waits for less; waiting for all is allowed
         const uint64_t left = constant_operand(decoder, 0);
         Op& op = decoder.emit(exec_wait_bulk);
         op.imm = left, op.small[0] = read;

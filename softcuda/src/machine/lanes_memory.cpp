@@ -536,10 +536,13 @@ void decode_fence(Decoder& decoder) {
     decoder.take_one({"sc", "acq_rel", "acquire", "release"});
     decoder.take_one({"cta", "cluster", "gpu", "sys"});
     decoder.take("mbarrier_init");
-    decoder.take_one({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+    decoder.take_one({"sync_restrict::shared::cta", "sync_restrict::shared::cluster",
+                      "sync_restrict::shared::cluster::read", "sync_restrict::read"});
     if (decoder.take("proxy")) {
         if (decoder.take_one({"alias", "async", "async::generic", "tensormap::generic"}) < 0) decoder.unsupported();
         decoder.take_one({"global", "shared::cta", "shared::cluster"});
+    } else {
+        decoder.take("alias");
     }
     decoder.emit(exec_fence);
 }
@@ -555,7 +558,8 @@ void decode_membar(Decoder& decoder) {
 // Nothing is cached, so a prefetch does nothing; discard says that the bytes are not needed, and keeping them is allowed.
 void decode_nothing(Decoder& decoder) {
     take_region(decoder);
-    decoder.take_one({"L1", "L2", "L2::evict_last", "L2::evict_normal"});
+    decoder.take_one({"L1", "L2", "L2::evict_last", "L2::evict_normal", "L1::32B"});
+    decoder.take("valid_addr");
     decoder.take_one({"tensormap"});
     decoder.take("L2::evict_normal");
 }
@@ -579,6 +583,7 @@ void decode_createpolicy(Decoder& decoder) {
 void register_memory(OperationTable& table) {
     register_async(table);
     register_fragment(table);
+    register_launch_control(table);
     table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("st", [](Decoder& decoder) {

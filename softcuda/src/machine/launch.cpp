@@ -69,6 +69,19 @@ uint64_t Launch::permuted(uint64_t turn) const {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * turn + b) % n);
 }
 
+std::array<uint32_t, 3> Launch::first_block(uint64_t cluster) const {
+    const Dim3 &grid = config->grid, &shape = config->cluster;
+    const uint64_t across = grid.x / shape.x, down = grid.y / shape.y;
+    return {static_cast<uint32_t>(cluster % across * shape.x), static_cast<uint32_t>(cluster / across % down * shape.y),
+            static_cast<uint32_t>(cluster / (across * down) * shape.z)};
+}
+
+Launch::Taken Launch::take_cluster() {
+    const uint64_t turn = next_cluster.fetch_add(1, std::memory_order_relaxed);
+    if (turn >= cluster_count) return {};
+    return {true, first_block(permuted(turn))};
+}
+
 // --- one worker
 
 Worker::Worker(Launch& launch_of, int index_of)
@@ -174,8 +187,7 @@ bool Worker::admit() {
         start_block(*block, number);
         cluster->blocks.push_back(block);
     } else {
-        uint64_t across = grid.x / shape.x, down = grid.y / shape.y;
-        uint64_t cx = number % across, cy = number / across % down, cz = number / (across * down);
+        const auto [first_x, first_y, first_z] = launch.first_block(number);
         uint32_t rank = 0;
         for (uint32_t z = 0; z < shape.z; ++z)
             for (uint32_t y = 0; y < shape.y; ++y)
@@ -183,7 +195,7 @@ bool Worker::admit() {
                     Block* block = make_block();
                     block->cluster = cluster.get();
                     block->cluster_rank = rank++;
-                    start_block(*block, ((cz * shape.z + z) * grid.y + cy * shape.y + y) * grid.x + cx * shape.x + x);
+                    start_block(*block, ((uint64_t(first_z) + z) * grid.y + first_y + y) * grid.x + first_x + x);
                     cluster->blocks.push_back(block);
                 }
     }

@@ -31,6 +31,7 @@ bool floats(const ptx::Instruction& instruction) {
 // Whether what it does in one block may depend on how far other blocks have come.
 bool depends_on_order(const ptx::Instruction& instruction) {
     if (instruction.opcode == "cp") return has(instruction, "reduce");
+    if (instruction.opcode == "clusterlaunchcontrol") return has(instruction, "try_cancel");
     const bool shared = has(instruction, "shared") || has(instruction, "shared::cta");
     if (shared || has(instruction, "local")) return false;
     // Sums, extremes and bit operations of integers come out the same in any order; inc and dec with several bounds do not.
