@@ -145,7 +145,7 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
 void Checker::launch_end(const Program&, const Function& kernel, const LaunchConfig& config,
                          const LaunchResult& result) {
     failed_ = failed_ || !result.ok;
-    if (!result.ok && first_time(name_of(result.kind), line_, line_)) {
+    if (!result.ok && first_time(name_of(result.kind), 0, 0)) {
         const Known* known = result.address ? find(result.address) : nullptr;
         out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(name_of(result.kind))
              << ", \"kernel\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
@@ -257,12 +257,9 @@ Checker::Kind Checker::kind_of(const std::string& text) {
     return kind;
 }
 
-void Checker::instruction(const WarpPlace& place, const Function&, const Op& op, uint32_t lanes) {
-    line_ = op.line;
-    const Kind what = kinds_[op.line];
-    if (what == Kind::plain || lanes == 0) return;
+void Checker::orders(const WarpPlace& place, const Op& op, uint32_t) {
     Block& own = block(place);
-    switch (what) {
+    switch (kinds_[op.line]) {
         case Kind::fence: snapshot(own, place.warp); break;
         case Kind::block_fence:
             own.fenced = true;

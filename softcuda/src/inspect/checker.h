@@ -29,7 +29,7 @@ class Checker : public Observer {
                     const LaunchResult& result) override;
     void block_begin(const WarpPlace& place) override;
     void block_end(const WarpPlace& place) override;
-    void instruction(const WarpPlace& place, const Function& function, const Op& op, uint32_t lanes) override;
+    void orders(const WarpPlace& place, const Op& op, uint32_t lanes) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
     void barrier(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t id, bool waits, bool counted) override;
     void barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads) override;
@@ -206,7 +206,6 @@ class Checker : public Observer {
     uint32_t current_place_[3] = {};
     const Kind* kinds_ = nullptr;                               // of the running launch
     std::unordered_map<uint64_t, std::vector<Kind>> kinds_of_;  // by program
-    uint32_t line_ = 0;                                         // of the instruction that runs
     Marks marks_;                                               // of accesses to global memory
     std::shared_ptr<const Memory::View> view_;
     std::map<uint64_t, std::unique_ptr<Known>> known_;  // by base

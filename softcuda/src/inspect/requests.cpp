@@ -6,35 +6,26 @@
 namespace softcuda::inspect {
 namespace {
 
-// Whether no bank has to serve more than one word: the usual case, and a quick answer.
-bool one_pass(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
-    uint64_t served[banks];
-    uint32_t busy = 0;
+// The largest number of distinct words that one bank has to serve to these lanes.
+uint32_t passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    constexpr uint8_t none = 0xff;
+    uint64_t words[32 * 4];  // distinct ones, those of a bank chained
+    uint8_t next[32 * 4], first[banks], in_bank[banks] = {};
+    std::fill_n(first, banks, none);
+    uint8_t count = 0, most = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const uint64_t at = offsets[std::countr_zero(rest)];
         for (uint64_t word = at / bank_bytes; word <= (at + bytes - 1) / bank_bytes; ++word) {
             const uint32_t bank = word % banks;
-            if ((busy >> bank) & 1 && served[bank] != word) return false;
-            served[bank] = word;
-            busy |= 1u << bank;
+            uint8_t same = first[bank];
+            while (same != none && words[same] != word) same = next[same];
+            if (same != none) continue;
+            words[count] = word;
+            next[count] = first[bank];
+            first[bank] = count++;
+            most = std::max(most, ++in_bank[bank]);
         }
     }
-    return true;
-}
-
-// The largest number of distinct words that one bank has to serve to these lanes.
-uint32_t passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
-    if (one_pass(offsets, lanes, bytes)) return 1;
-    uint64_t words[32 * 4];
-    uint32_t count = 0;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const uint64_t at = offsets[std::countr_zero(rest)];
-        for (uint64_t word = at / bank_bytes; word <= (at + bytes - 1) / bank_bytes; ++word) words[count++] = word;
-    }
-    std::sort(words, words + count);
-    uint32_t in_bank[banks] = {}, most = 0;
-    for (uint32_t i = 0; i < count; ++i)
-        if (i == 0 || words[i] != words[i - 1]) most = std::max(most, ++in_bank[words[i] % banks]);
     return most;
 }
 
@@ -60,8 +51,16 @@ Sectors sectors(const uint64_t* addresses, uint32_t lanes) {
     }
     if (!rising) std::sort(touched, touched + count);
     Sectors result;
-    for (uint32_t i = 0; i < count; ++i)
-        if (i == 0 || touched[i] != touched[i - 1]) result.number[result.count++] = touched[i];
+    for (uint32_t i = 0; i < count; ++i) {
+        if (i && touched[i] == touched[i - 1]) continue;
+        const uint64_t line = touched[i] / line_sectors;
+        if (!result.lines || result.line[result.lines - 1] != line) {
+            result.line[result.lines] = line;
+            result.in_line[result.lines++] = 0;
+        }
+        result.in_line[result.lines - 1] |= static_cast<uint8_t>(1u << touched[i] % line_sectors);
+        ++result.count;
+    }
     return result;
 }
 
