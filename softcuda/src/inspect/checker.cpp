@@ -91,6 +91,7 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
         kinds.clear();
         for (const SourceLine& line : program.locations) kinds.push_back(kind_of(line.text));
         notes.sites.clear();
+        notes.prints.clear();
         notes.sites.resize(kinds.size());
     }
     kinds_ = kinds.data();
@@ -166,7 +167,7 @@ void Checker::block_begin(const WarpPlace& place) {
     block.marks.forget();
     if (block.marks.full()) {
         block.shared.clear();
-        block.marks.restart();
+        restart(block.marks);
     }
     block.ordered = block.marks.base();
     block.ended.assign(warps, 0);
@@ -188,8 +189,7 @@ void Checker::block_end(const WarpPlace& place) {
     current_number_ = ~0ull;
 }
 
-Checker::Block& Checker::block(const WarpPlace& place) {
-    if (current_number_ != ~0ull && std::equal(place.block, place.block + 3, current_place_)) return *current_;
+Checker::Block& Checker::find_block(const WarpPlace& place) {
     const Dim3& grid = launch().config->grid;
     const uint64_t number = (uint64_t(place.block[2]) * grid.y + place.block[1]) * grid.x + place.block[0];
     current_ = launch().running.at(number);
@@ -200,7 +200,14 @@ Checker::Block& Checker::block(const WarpPlace& place) {
 
 void Checker::forget_global() {
     for (auto& [_, known] : known_) known->shadow.clear();
-    marks_.restart();
+    restart(marks_);
+}
+
+// From one again, so that no site may go on with the mark it had.
+void Checker::restart(Marks& marks) {
+    marks.restart();
+    for (auto& [_, notes] : notes_of_)
+        for (Site& site : notes.sites) site.id = 0;
 }
 
 // --- instructions that order
@@ -417,7 +424,7 @@ void Checker::meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_
 // --- accesses
 
 void Checker::access(const WarpPlace& place, const Op& op, const RowAccess& access) {
-    if (op.space == Space::local || quick(place, op, access)) return;
+    if (op.space == Space::local || without_a_word(place, op, access)) return;
     uint64_t addresses[warp_size];
     memory(place, op, event_of(op, access, addresses));
 }

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -166,14 +167,17 @@ class Checker : public Observer {
 
     // Of a load or store instruction, by its line in Program::locations.
     struct Site {
-        std::unique_ptr<Footprints> prints;
-        Known* known = nullptr;  // the allocation it touched last
-        uint64_t seen = 0;       // `known` holds as long as this is views_seen_
-        uint32_t mark = 0;       // of the load before
+        std::shared_ptr<Footprints> prints;  // with all that use the same row of addresses
+        Known* known = nullptr;              // the allocation it touched last
+        uint64_t seen = 0;                   // `known` holds as long as this is views_seen_
+        uint64_t last = 0;                   // the first address of the access before
+        uint32_t id = 0;                     // and if that was a load, its mark
+        Mark mark;
     };
     struct Notes {  // of a program, by line
         std::vector<Kind> kinds;
         std::vector<Site> sites;
+        std::map<std::tuple<const Function*, uint32_t, uint8_t, Access, uint8_t>, std::shared_ptr<Footprints>> prints;
     };
 
     // checker_quick.cpp
@@ -190,14 +194,21 @@ class Checker : public Observer {
         const uint32_t* lane;
         enum class Before : uint8_t { nothing, others, own } before;
     };
+    template <bool shared, bool load>
     bool quick(const WarpPlace& place, const Op& op, const RowAccess& access);
+    bool without_a_word(const WarpPlace& place, const Op& op, const RowAccess& access);
     static bool settled(const Quick& q, const uint32_t* cells, const uint32_t* lane, uint32_t count);
     bool note_reads(const Quick& q, const Footprint& print, const uint32_t* read);
     static uint32_t mark_of(const Quick& q, Site& site, const Op& op, uint32_t lanes);
     std::vector<Piece> pieces_;
 
     Launch& launch() { return *launches_.back(); }
-    Block& block(const WarpPlace& place);
+    Block& block(const WarpPlace& place) {
+        const bool same = current_number_ != ~0ull && place.block[0] == current_place_[0] &&
+                          place.block[1] == current_place_[1] && place.block[2] == current_place_[2];
+        return same ? *current_ : find_block(place);
+    }
+    Block& find_block(const WarpPlace& place);
     static Kind kind_of(const std::string& text);
     void shared_access(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
     void global_access(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
@@ -228,6 +239,7 @@ class Checker : public Observer {
     std::string told_of(const Who& who);
     std::string variable_at(uint64_t address);
     void forget_global();
+    void restart(Marks& marks);
     void apply_writes();
     Known* find(uint64_t address);
 

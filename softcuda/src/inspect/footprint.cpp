@@ -73,8 +73,10 @@ void Footprint::learn(const Op& op, const RowAccess& row, uint32_t of_shift) {
         }
         if (i == 0 || touched[i].cell != touched[i - 1].cell + 1) run[runs++] = {touched[i].cell, cells, 0};
         ++run[runs - 1].count;
+        cell[cells] = touched[i].cell;
         lane[cells++] = touched[i].lane;
     }
+    scattered = runs > 2 && cells < 4 * runs;
     usable = true;
 }
 

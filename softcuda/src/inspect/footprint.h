@@ -21,6 +21,8 @@ struct Footprint {
     int64_t low = 0, high = 0;  // the bytes touched, from the first address
     uint32_t runs = 0, cells = 0;
     Run run[warp_size];
+    bool scattered = false;                 // runs are short, so that they are better looked at cell by cell:
+    int32_t cell[most_cells];               // as Run::at
     alignas(64) uint32_t lane[most_cells];  // as a Cell has it: the lane, and whether others touch it too
 
     bool fits(const Op& op, const BaseRow& base, uint32_t of_shift) const {

@@ -26,7 +26,6 @@ struct Mark {
     bool strong = false, atomic = false;
     bool cas = false;
     bool pending = false;  // a copy that nobody has waited for
-    bool operator==(const Mark&) const = default;
 };
 
 using Clocks = std::vector<uint32_t>;  // by warp of the block: accesses below come before

@@ -1,9 +1,10 @@
 #include "inspect/pattern.h"
 
 namespace softcuda::inspect {
-namespace {
 
-alignas(64) constexpr uint32_t zeros[warp_size] = {};
+alignas(64) const uint32_t BaseRow::zeros[warp_size] = {};
+
+namespace {
 
 template <class T>
 inline T differences(const T* row, const int32_t* delta) {
@@ -32,22 +33,6 @@ SOFTCUDA_WIDE bool some_wide(const uint64_t* row, const int32_t* delta, uint32_t
 }
 
 }  // namespace
-
-BaseRow::BaseRow(const Op& op, const RowAccess& access) : lanes(access.lanes) {
-    const int low = std::countr_zero(lanes), high = 31 - std::countl_zero(lanes);
-    wide = op.small[1] == 8;
-    if (wide) {
-        const auto* base = reinterpret_cast<const uint64_t*>(access.frame + op.a);
-        row = base;
-        first = base[low] + op.imm;
-        spread = static_cast<uint32_t>(base[high] - base[low]);
-    } else {
-        const auto* base = op.small[1] ? reinterpret_cast<const uint32_t*>(access.frame + op.a) : zeros;
-        row = base;
-        first = op.small[1] ? base[low] + static_cast<uint32_t>(op.imm) : op.imm;
-        spread = base[high] - base[low];
-    }
-}
 
 bool Pattern::keep(const uint64_t* addresses, uint32_t of_lanes) {
     const uint64_t first = addresses[std::countr_zero(of_lanes)];

@@ -26,7 +26,23 @@ struct BaseRow {
     uint64_t first;   // the first one's address, offset included
     uint32_t spread;  // how far the last one's is from it: tells patterns apart, mostly
 
-    BaseRow(const Op& op, const RowAccess& access);
+    BaseRow(const Op& op, const RowAccess& access) : wide(op.small[1] == 8), lanes(access.lanes) {
+        const int low = std::countr_zero(lanes), high = 31 - std::countl_zero(lanes);
+        if (wide) {
+            const auto* base = reinterpret_cast<const uint64_t*>(access.frame + op.a);
+            row = base;
+            first = base[low] + op.imm;
+            spread = static_cast<uint32_t>(base[high] - base[low]);
+        } else {
+            const auto* base = op.small[1] ? reinterpret_cast<const uint32_t*>(access.frame + op.a) : zeros;
+            row = base;
+            first = op.small[1] ? base[low] + static_cast<uint32_t>(op.imm) : op.imm;
+            spread = base[high] - base[low];
+        }
+    }
+
+  private:
+    static const uint32_t zeros[warp_size];  // of an address without a base
 };
 
 class Pattern {

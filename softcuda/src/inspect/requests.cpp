@@ -6,8 +6,49 @@
 namespace softcuda::inspect {
 namespace {
 
-// The largest number of distinct words that one bank has to serve to these lanes.
+// Words that were met in this call, by some of their bits.
+struct Met {
+    static constexpr uint32_t slots = 1024, word_bits = 16;
+    uint32_t word[slots] = {};  // with the call's number above it
+    uint32_t call = 0;
+
+    uint32_t next_call() {
+        if (++call >> (32 - word_bits)) {
+            std::fill_n(word, slots, 0);
+            call = 1;
+        }
+        return call;
+    }
+};
+
+// The largest number of distinct words that one bank has to serve to these lanes.  Without a branch that depends on data:
+// random addresses are just what makes conflicts.
+uint32_t quick_passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    thread_local Met kept;
+    Met& met = kept;
+    const uint32_t call = met.next_call();
+    uint32_t* const met_word = met.word;
+    uint8_t in_bank[banks] = {};
+    uint64_t beyond = 0;
+    const auto meet = [&](uint64_t word) {
+        uint32_t& slot = met_word[word % Met::slots];
+        const uint32_t own = call << Met::word_bits | static_cast<uint32_t>(word), before = slot;
+        const uint32_t fresh = before != own, taken = before >> Met::word_bits == call;
+        beyond |= word >> Met::word_bits | (fresh & taken);
+        slot = own;
+        in_bank[word % banks] = static_cast<uint8_t>(in_bank[word % banks] + fresh);
+    };
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const uint64_t first = offsets[std::countr_zero(rest)] / bank_bytes;
+        meet(first);
+        for (uint32_t more = 1; more < bytes / bank_bytes; ++more) meet(first + more);
+    }
+    if (beyond) return 0;  // two words met in one slot: somebody else has to count
+    return *std::max_element(in_bank, in_bank + banks);
+}
+
 uint32_t passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    if (const uint32_t most = quick_passes(offsets, lanes, bytes)) return most;
     constexpr uint8_t none = 0xff;
     uint64_t words[32 * 4];  // distinct ones, those of a bank chained
     uint8_t next[32 * 4], first[banks], in_bank[banks] = {};
