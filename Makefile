@@ -17,7 +17,7 @@
 #   make sweep        a corpus of CUDA C++ through NVIDIA's compilers 12.9 to 13.5, fetched into .cache (2 GB)
 #   make fuzz         parser, machine and driver under libFuzzer; needs clang  (SECONDS=60 a target, TARGETS="load driver")
 #   make sanitize     the tests under AddressSanitizer and UBSan, or ThreadSanitizer  (ARGS=--thread; or for pytest)
-#   make bench        speed beside PoCL, vgre and Numba's simulator  (ARGS: for bench/run.py)
+#   make bench        speed beside PoCL, vgre, Numba's simulator and Oclgrind  (ARGS: for bench/run.py)
 #   make wheel        a wheel for other machines, into dist/
 #   make aarch64      compiled for arm64 and tried on an emulated CPU
 #

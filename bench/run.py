@@ -1,11 +1,13 @@
-"""softcuda against PoCL, vgre and Numba's simulator: one table, results checked against NumPy.
+"""softcuda against PoCL, vgre and Numba's simulator, and what `softcuda profile` and `softcuda check` cost, against the
+plain run and against Oclgrind: tables, results checked against NumPy.
 
 `make bench` calls it.
 
     bench/run.py [--cores N] [--rounds N] [--only NAME,...] [--json FILE]
 
-The others live in an environment of their own, .cache/bench, from requirements.lock.  Contenders take turns on the same
-cores, and each figure is the shortest run of all rounds.
+Oclgrind is taken if it is installed (Debian: apt-get install oclgrind).  The others live in an environment of their
+own, .cache/bench, from requirements.lock.  Contenders take turns on the same cores, and each figure is the shortest run
+of all rounds.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +25,10 @@ ROOT = HERE.parent
 OTHERS = ROOT / ".cache" / "bench"
 LOCK = HERE / "requirements.lock"
 KERNELS = ["sgemm", "transpose", "reduction", "histogram", "stencil"]
+# The inspector is timed on less of the same; a whole one on the data at hand takes a tenth of a second.
+INSPECTED = {"sgemm": 256, "transpose": 1024, "reduction": 1 << 20, "histogram": 1 << 20, "stencil": 1024}
+MODES = {"run": 1, "profile": 4, "check": 10}  # times the plain run that each may take
+OCLGRIND_SIZE = 64
 
 
 def others() -> Path:
@@ -36,12 +43,19 @@ def others() -> Path:
     return python
 
 
-def run(python: Path, script: str, arguments: list[str], cores: list[int], **environment: str) -> list[dict]:
-    """Lines of results; a contender that fails says so and has none."""
+def run(
+    python: Path,
+    script: str,
+    arguments: list[str],
+    cores: list[int],
+    under: list[str] | None = None,
+    **environment: str,
+) -> list[dict]:
+    """Lines of results; a contender that fails says so and has none.  `under`: a command that runs the program."""
     count = str(len(cores))
     threads = dict.fromkeys(["SOFTCUDA_THREADS", "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT"], count)
     done = subprocess.run(
-        [python, HERE / script, *arguments],
+        [*(under or [python]), HERE / script, *arguments],
         env=os.environ | threads | {"SOFTCUDA_QUIET": "1"} | environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -81,6 +95,73 @@ def table(lines: list[dict], kernels: list[str]) -> None:
             print(f"sgemm: {who} {other['rate']:.2g} {other['unit']} (n = {other['size']}): softcuda is {ratio:,.0f} ×")
 
 
+def inspected(here: Path, kernels: list[str], cores: list[int]) -> list[dict]:
+    """A plain run, one that is profiled and one that is checked, on all cores and on one."""
+    lines = []
+    problems = [f"{name}:{INSPECTED[name]}" for name in kernels]
+    for used in {len(cores): cores, 1: cores[:1]}.values():
+        for mode in MODES:
+            under = [str(here), "-m", "softcuda", mode]
+            found = run(here, "on_softcuda.py", problems, used, under)
+            lines += [line | {"mode": mode, "cores": len(used)} for line in found]
+    return lines
+
+
+def oclgrind(there: Path, cores: list[int]) -> list[dict]:
+    """Alone, and with what comes nearest to a check and to a profile."""
+    if not shutil.which("oclgrind"):
+        print("Oclgrind is not installed (apt-get install oclgrind): left out", file=sys.stderr)
+        return []
+    lines = []
+    for flag in ("", "--data-races", "--inst-counts"):
+        who = f"Oclgrind {flag}".strip()
+        command = ["oclgrind", "--num-threads", str(len(cores)), *([flag] if flag else []), str(there)]
+        lines += run(there, "on_opencl.py", ["Oclgrind", who, f"sgemm:{OCLGRIND_SIZE}"], cores, command)
+    return lines
+
+
+def fastest(lines: list[dict]) -> dict[tuple, dict]:
+    """By problem, mode and cores; on one core it is the CPU's time that counts, which is told with less noise."""
+    best: dict[tuple, dict] = {}
+    for line in lines:
+        key = line["problem"], line["mode"], line["cores"]
+        seconds = line["cpu"] if line["cores"] == 1 else line["seconds"]
+        if key not in best or seconds < best[key]["seconds"]:
+            best[key] = line | {"seconds": seconds}
+    return best
+
+
+def inspection_table(lines: list[dict], kernels: list[str]) -> None:
+    """What watching costs, in times of the plain run on as many cores."""
+    best = fastest(lines)
+    for cores in sorted({line["cores"] for line in lines}):
+        print(f"\n{cores} core{'s' * (cores > 1)}, {'ms':14}{'plain run':>12}{'profile':>18}{'check':>18}")
+        for name in kernels:
+            row = [best.get((name, mode, cores)) for mode in MODES]
+            if None in row:
+                continue
+            plain, *watched = [line["seconds"] for line in row if line]
+            cells = "".join(f"{1e3 * s:10.1f}{s / plain:6.1f} ×" for s in watched)
+            print(f"{name:12}{row[0]['size']:>10}{1e3 * plain:11.1f}{cells}")
+    print(f"allowed: {MODES['profile']} × and {MODES['check']} ×")
+
+
+def oclgrind_table(grinds: list[dict], watched: list[dict]) -> None:
+    """softcuda's rate on the same SGEMM, against Oclgrind's."""
+    best = fastest(watched)
+    cores = max((line["cores"] for line in watched), default=0)
+    for line in grinds:
+        mode = {"Oclgrind --data-races": "check", "Oclgrind --inst-counts": "profile"}.get(line["who"], "run")
+        own = best.get(("sgemm", mode, cores))
+        if not own:
+            continue
+        rate, other = own["amount"] / own["seconds"], line["amount"] / line["seconds"]
+        print(
+            f"sgemm: {line['who']} {other:.2g} {line['unit']} (n = {line['size']}): "
+            f"softcuda {mode} is {rate / other:,.0f} ×"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
@@ -92,13 +173,17 @@ def main() -> None:
     kernels = options.only.split(",")
     here, there = Path(sys.executable), others()
 
-    lines = []
+    lines: list[dict] = []
+    watched: list[dict] = []
+    grinds: list[dict] = []
     for _ in range(options.rounds):
         lines += run(here, "on_softcuda.py", kernels, cores, SOFTCUDA="force")
-        lines += run(there, "on_pocl.py", kernels, cores)
+        lines += run(there, "on_opencl.py", ["Portable Computing Language", "PoCL", *kernels], cores)
+        watched += inspected(here, kernels, cores)
     if "sgemm" in kernels:
         lines += run(there, "on_vgre.py", ["sgemm:128"], cores)
         lines += run(there, "on_numba.py", ["sgemm:32"], cores, NUMBA_ENABLE_CUDASIM="1")
+        grinds = oclgrind(there, cores)
     start = run(here, "on_start.py", ["3"], cores, SOFTCUDA="force")
     print(f"{len(cores)} cores, {options.rounds} rounds")
     table(lines, kernels)
@@ -110,8 +195,11 @@ def main() -> None:
             f"PyCUDA's cache warm {line['warm'] * 1e3:.1f} ms\n"
             f"memory: {extra:.0f} MB beside {line['bytes'] >> 20} MiB of device memory"
         )
+    inspection_table(watched, kernels)
+    oclgrind_table(grinds, watched)
     if options.json:
-        options.json.write_text(json.dumps({"runs": lines, "start": start}, indent=1) + "\n")
+        figures = {"runs": lines, "start": start, "inspected": watched, "oclgrind": grinds}
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,44 +8,56 @@ namespace softcuda::inspect {
 void L1Cache::resize(uint32_t bytes) {
     ways_ = bytes / (sets * 128);
     if (ways_ == 0) ways_ = 1;
-    lines_.assign(std::size_t(sets) * ways_, {});
+    const std::size_t lines = std::size_t(sets) * ways_;
+    held_.assign(lines, 0);
+    used_.assign(lines, 0);
+    sectors_.assign(lines, 0);
     epoch_ = 1;
     now_ = 0;
 }
 
-uint32_t L1Cache::load(const uint64_t* sectors, uint32_t count) {
-    uint32_t hits = 0;
-    for (uint32_t i = 0; i < count;) {
-        const uint64_t tag = sectors[i] / 4;
-        uint8_t wanted = 0;
-        for (; i < count && sectors[i] / 4 == tag; ++i) wanted |= uint8_t(1u << (sectors[i] % 4));
-        Line* set = &lines_[((tag ^ (tag >> 8) ^ (tag >> 16)) % sets) * ways_];
-        Line* line = set;
-        for (uint32_t way = 0; way < ways_; ++way) {
-            Line& candidate = set[way];
-            if (candidate.epoch == epoch_ && candidate.tag == tag) {
-                line = &candidate;
+void L1Cache::clear() {
+    if (++epoch_ >> (64 - line_bits) == 0) return;
+    held_.assign(held_.size(), 0);
+    epoch_ = 1;
+}
+
+uint32_t L1Cache::load(uint64_t line, uint32_t wanted) {
+    const std::size_t set = (line ^ (line >> 8) ^ (line >> 16)) % sets * ways_;
+    const uint64_t* held = &held_[set];
+    uint32_t* used = &used_[set];
+    uint8_t* sectors = &sectors_[set];
+    const uint64_t own = (line & ((uint64_t(1) << line_bits) - 1)) | uint64_t(epoch_) << line_bits;
+    uint32_t way = 0;
+    while (way < ways_ && held[way] != own) ++way;
+    if (way == ways_) {
+        way = 0;  // the first that is empty, or the one used longest ago
+        for (uint32_t other = 0; other < ways_; ++other) {
+            if (held[other] >> line_bits != epoch_) {
+                way = other;
                 break;
             }
-            const bool empty = candidate.epoch != epoch_;
-            if (line->epoch == epoch_ && (empty || candidate.used < line->used)) line = &candidate;
+            if (used[other] < used[way]) way = other;
         }
-        if (line->epoch != epoch_ || line->tag != tag) *line = {tag, epoch_, 0, 0};
-        hits += uint32_t(std::popcount(uint8_t(line->sectors & wanted)));
-        line->sectors |= wanted;
-        line->used = ++now_;
+        held_[set + way] = own;
+        sectors[way] = 0;
     }
+    used[way] = ++now_;
+    constexpr uint64_t bits_in = 0x4332'3221'3221'2110;  // of four, by nibbles
+    const auto hits = static_cast<uint32_t>(bits_in >> (sectors[way] & wanted) * 4 & 15);
+    sectors[way] |= static_cast<uint8_t>(wanted);
     return hits;
 }
 
-void GranuleSet::add(uint64_t address) {
-    const uint64_t granule = address / granule_bytes, number = granule / page_granules;
+void GranuleSet::add(uint64_t line, uint32_t sectors) {
+    constexpr uint64_t a_line = 128 / granule_bytes;
+    const uint64_t granule = line * a_line, number = granule / page_granules;
     if (number != last_number_) {
         last_ = &pages_[number];
         last_number_ = number;
     }
     const uint64_t bit = granule % page_granules;
-    (*last_)[bit / 64] |= 1ull << (bit % 64);
+    (*last_)[bit / 64] |= uint64_t((sectors & 3) != 0) << bit % 64 | uint64_t((sectors & 12) != 0) << (bit + 1) % 64;
 }
 
 void GranuleSet::merge(const GranuleSet& other) {

@@ -16,27 +16,26 @@ namespace softcuda::inspect {
 class L1Cache {
   public:
     void resize(uint32_t bytes);
-    void clear() { ++epoch_; }
-    // Load these sectors (numbers of 32 bytes, rising); how many were there.
-    uint32_t load(const uint64_t* sectors, uint32_t count);
+    void clear();
+    // Load these sectors (a bit each) of a line, named by its address / 128; how many were there.
+    uint32_t load(uint64_t line, uint32_t wanted);
 
   private:
     static constexpr uint32_t sets = 256;
-    struct Line {
-        uint64_t tag = 0;
-        uint32_t epoch = 0, used = 0;
-        uint8_t sectors = 0;
-    };
+    static constexpr uint32_t line_bits = 40;  // of 47-bit addresses
     uint32_t ways_ = 0;
     uint32_t epoch_ = 1, now_ = 0;
-    std::vector<Line> lines_;
+    // By set and way: the line, with the epoch it was loaded in above it; when it was used last; its sectors.
+    std::vector<uint64_t> held_;
+    std::vector<uint32_t> used_;
+    std::vector<uint8_t> sectors_;
 };
 
 // Which pieces of memory were touched at all.
 class GranuleSet {
   public:
     static constexpr uint64_t granule_bytes = 64;
-    void add(uint64_t address);
+    void add(uint64_t line, uint32_t sectors);  // as L1Cache::load has them
     void merge(const GranuleSet& other);
     uint64_t count() const;
     void clear();

@@ -39,47 +39,12 @@ const char* name_of(FaultKind kind) {
     }
 }
 
-// Loops over 32 lanes, for what the CPU at hand can do.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDE [[gnu::target_clones("default", "avx2", "avx512f")]]
-#else
-#define WIDE
-#endif
-
-// How the two halves of a warp read, as in a tile of 16: all lanes of a half one address; both the same; side by side.
-struct Halves {
-    bool uniform, same, consecutive;
-};
-WIDE Halves halves_of(const uint64_t* at, uint64_t bytes) {
-    uint64_t uniform = 0, same = 0, consecutive = 0;
-    for (uint64_t i = 0; i < 16; ++i) {
-        uniform |= (at[i] ^ at[0]) | (at[i + 16] ^ at[16]);
-        same |= at[i] ^ at[i + 16];
-        consecutive |= at[i] ^ (at[0] + i * bytes);
-    }
-    return {uniform == 0, same == 0, consecutive == 0};
-}
-
-// Of 16 cells.
-struct Range {
-    uint32_t newest = 0, oldest = ~0u, reads = ~0u;
-};
-WIDE Range range_of(const uint32_t* written, const uint32_t* read, const uint32_t* earlier) {
-    Range range;
-    for (int i = 0; i < 16; ++i) {
-        range.newest = std::max(range.newest, written[i]);
-        range.oldest = std::min(range.oldest, written[i]);
-        range.reads = std::min({range.reads, read[i], earlier[i]});
-    }
-    return range;
-}
-
 // Where the lanes' addresses lie, and whether all are aligned.
 struct Extent {
     uint64_t low = ~0ull, high = 0;
     bool aligned = true, one = true;
 };
-WIDE Extent extent(const MemoryEvent& event) {
+SOFTCUDA_WIDE Extent extent(const MemoryEvent& event) {
     Extent e;
     uint64_t bits = 0;
     if (event.lanes == all_lanes) {
@@ -120,12 +85,18 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
     made->program = &program;
     made->kernel = &kernel;
     made->config = &config;
-    auto& kinds = kinds_of_[program.function_base];
+    Notes& notes = notes_of_[program.function_base];
+    std::vector<Kind>& kinds = notes.kinds;
     if (kinds.size() != program.locations.size()) {
         kinds.clear();
         for (const SourceLine& line : program.locations) kinds.push_back(kind_of(line.text));
+        notes.sites.clear();
+        notes.prints.clear();
+        notes.sites.resize(kinds.size());
     }
-    kinds_ = made->kinds = kinds.data();
+    kinds_ = kinds.data();
+    sites_ = notes.sites.data();
+    made->notes = &notes;
     made->bulk = std::find(kinds.begin(), kinds.end(), Kind::bulk) != kinds.end();
     launches_.push_back(std::move(made));
     current_ = nullptr;
@@ -145,7 +116,7 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
 void Checker::launch_end(const Program&, const Function& kernel, const LaunchConfig& config,
                          const LaunchResult& result) {
     failed_ = failed_ || !result.ok;
-    if (!result.ok && first_time(name_of(result.kind), line_, line_)) {
+    if (!result.ok && first_time(name_of(result.kind), 0, 0)) {
         const Known* known = result.address ? find(result.address) : nullptr;
         out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(name_of(result.kind))
              << ", \"kernel\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
@@ -161,7 +132,8 @@ void Checker::launch_end(const Program&, const Function& kernel, const LaunchCon
     for (const Guess& guess : launch().guesses)
         if (findings_.insert(guess.key).second) out_ << guess.text << std::endl;
     launches_.pop_back();
-    kinds_ = launches_.empty() ? nullptr : launch().kinds;
+    kinds_ = launches_.empty() ? nullptr : launch().notes->kinds.data();
+    sites_ = launches_.empty() ? nullptr : launch().notes->sites.data();
     current_ = nullptr;
     current_number_ = ~0ull;
     marks_.forget();
@@ -195,13 +167,13 @@ void Checker::block_begin(const WarpPlace& place) {
     block.marks.forget();
     if (block.marks.full()) {
         block.shared.clear();
-        block.marks.restart();
+        restart(block.marks);
     }
     block.ordered = block.marks.base();
     block.ended.assign(warps, 0);
     block.gone = 0;
     block.unsaid.clear();
-    block.fenced = block.counted = false;
+    block.fenced = block.counted = block.blind = false;
     if (marks_.full()) forget_global();
     block.global_phase = marks_.next();
     const Dim3& grid = own.config->grid;
@@ -217,8 +189,7 @@ void Checker::block_end(const WarpPlace& place) {
     current_number_ = ~0ull;
 }
 
-Checker::Block& Checker::block(const WarpPlace& place) {
-    if (current_number_ != ~0ull && std::equal(place.block, place.block + 3, current_place_)) return *current_;
+Checker::Block& Checker::find_block(const WarpPlace& place) {
     const Dim3& grid = launch().config->grid;
     const uint64_t number = (uint64_t(place.block[2]) * grid.y + place.block[1]) * grid.x + place.block[0];
     current_ = launch().running.at(number);
@@ -229,7 +200,14 @@ Checker::Block& Checker::block(const WarpPlace& place) {
 
 void Checker::forget_global() {
     for (auto& [_, known] : known_) known->shadow.clear();
-    marks_.restart();
+    restart(marks_);
+}
+
+// From one again, so that no site may go on with the mark it had.
+void Checker::restart(Marks& marks) {
+    marks.restart();
+    for (auto& [_, notes] : notes_of_)
+        for (Site& site : notes.sites) site.id = 0;
 }
 
 // --- instructions that order
@@ -257,12 +235,9 @@ Checker::Kind Checker::kind_of(const std::string& text) {
     return kind;
 }
 
-void Checker::instruction(const WarpPlace& place, const Function&, const Op& op, uint32_t lanes) {
-    line_ = op.line;
-    const Kind what = kinds_[op.line];
-    if (what == Kind::plain || lanes == 0) return;
+void Checker::orders(const WarpPlace& place, const Op& op, uint32_t) {
     Block& own = block(place);
-    switch (what) {
+    switch (kinds_[op.line]) {
         case Kind::fence: snapshot(own, place.warp); break;
         case Kind::block_fence:
             own.fenced = true;
@@ -448,6 +423,12 @@ void Checker::meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_
 
 // --- accesses
 
+void Checker::access(const WarpPlace& place, const Op& op, const RowAccess& access) {
+    if (op.space == Space::local || without_a_word(place, op, access)) return;
+    uint64_t addresses[warp_size];
+    memory(place, op, event_of(op, access, addresses));
+}
+
 void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) {
     if (kinds_[op.line] == Kind::bulk && event.access != Access::atomic) {
         // Only where it begins is told: whoever reads what it wrote must not be accused.
@@ -464,7 +445,8 @@ void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& ev
 }
 
 void Checker::shared_access(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
-    if (event.remote) return;
+    if (own.marks.full()) own.blind = true;
+    if (event.remote || own.blind) return;
     const Extent e = extent(event);
     constexpr uint64_t most = 1u << 24;  // a wrong address ends the launch right after this, and is told then
     if (e.high >= most || !e.aligned) return;
@@ -476,6 +458,8 @@ void Checker::shared_access(Block& own, const WarpPlace& place, const Op& op, co
             std::memcpy(grown.written.at(), own.shared.written.at(), own.shared.cells() * 4);
             std::memcpy(grown.read.at(), own.shared.read.at(), own.shared.cells() * 4);
             std::memcpy(grown.earlier.at(), own.shared.earlier.at(), own.shared.cells() * 4);
+            std::memcpy(grown.written_page.at(), own.shared.written_page.at(), own.shared.pages() * 4);
+            std::memcpy(grown.read_page.at(), own.shared.read_page.at(), own.shared.pages() * 4);
         }
         own.shared = std::move(grown);
     }
@@ -505,6 +489,10 @@ Checker::Known* Checker::find(uint64_t address) {
 void Checker::global_access(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
     const Extent e = extent(event);
     if (!e.aligned) return;
+    if (marks_.full()) {
+        forget_global();
+        own.global_phase = marks_.next();
+    }
     for (uint32_t rest = event.lanes; rest;) {
         const uint64_t first = event.addresses[std::countr_zero(rest)];
         Known* known = last_known_;
@@ -598,10 +586,7 @@ void Checker::touch(Touch& t) {
     if (t.event.access != Access::load && t.special && t.known) release(t);
     bool done = false;
     if (!t.special) {
-        if (t.event.access == Access::load)
-            done = (t.lanes == all_lanes && touch_row<true>(t)) || read_cells(t);
-        else
-            done = t.lanes == all_lanes && touch_row<false>(t);
+        if (t.event.access == Access::load) done = read_cells(t);
     } else if (atomic && t.event.bytes == 1u << t.shadow.shift && !t.block.fenced) {
         done = update_cells(t);
     }
@@ -621,36 +606,6 @@ void Checker::touch(Touch& t) {
     if (t.special && t.event.access != Access::load && t.warp.fenced) ++t.warp.clock;
 }
 
-// Words side by side, lane after lane, that nobody else has touched since everything was ordered: the usual case.
-template <bool load>
-bool Checker::touch_row(Touch& t) {
-    const uint64_t* at = t.event.addresses;
-    const uint64_t size = t.event.bytes;
-    uint64_t differs = 0;
-    for (uint64_t i = 0; i < warp_size; ++i) differs |= at[i] ^ (at[0] + i * size);
-    if (differs) return false;
-    const size_t first = (at[0] - t.base) >> t.shadow.shift;
-    const uint32_t each = static_cast<uint32_t>(size >> t.shadow.shift), count = each * warp_size;
-    uint32_t* written = t.shadow.written.at() + first;
-    uint32_t* read = t.shadow.read.at() + first;
-    uint32_t newest = 0, oldest = ~0u, reads = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        newest = std::max(newest, written[i]);
-        oldest = std::min(oldest, written[i]);
-        reads = std::max(reads, read[i]);
-    }
-    if (Cell::id(newest) >= t.ordered) return false;
-    if (load && !t.known && Cell::id(oldest) < t.marks.base()) return false;
-    if (Cell::id(reads) >= t.ordered) return false;
-    const uint32_t mine = Cell::of(t.id, 0);
-    uint32_t* cells = load ? read : written;
-    if (each == 1)
-        for (uint32_t i = 0; i < warp_size; ++i) cells[i] = mine + i;
-    else
-        for (uint32_t i = 0; i < count; ++i) cells[i] = mine + i / each;
-    return true;
-}
-
 // Reads of words that nobody has written since everything was ordered: nothing to judge, and only to be remembered.
 bool Checker::read_cells(Touch& t) {
     const uint32_t* written = t.shadow.written.at();
@@ -658,30 +613,15 @@ bool Checker::read_cells(Touch& t) {
     uint32_t* earlier = t.shadow.earlier.at();
     const uint64_t* at = t.event.addresses;
     const uint32_t shift = t.shadow.shift;
-    // Lanes that read what a neighbour, or the lane 16 away, reads too need no look of their own.
-    uint32_t lanes = t.one_place ? t.lanes & (~t.lanes + 1) : t.lanes, shared_with = 0;
-    bool run = false;
-    if (!t.one_place && t.lanes == all_lanes) {
-        const Halves halves = halves_of(at, t.event.bytes);
-        if (halves.uniform)
-            lanes = shared_with = 1u | 1u << 16;
-        else if (halves.same)
-            lanes = shared_with = 0xffff, run = halves.consecutive;
-    }
+    const uint32_t lanes = t.one_place ? t.lanes & (~t.lanes + 1) : t.lanes;
     const size_t each = t.event.bytes >> shift;
     uint32_t newest = 0, oldest = ~0u, reads = ~0u;
-    if (run && each == 1) {
-        const size_t first = (at[0] - t.base) >> shift;
-        const Range range = range_of(written + first, read + first, earlier + first);
-        newest = range.newest, oldest = range.oldest, reads = range.reads;
-    } else {
-        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-            const size_t first = (at[std::countr_zero(rest)] - t.base) >> shift;
-            for (size_t cell = first; cell < first + each; ++cell) {
-                newest = std::max(newest, written[cell]);
-                oldest = std::min(oldest, written[cell]);
-                reads = std::min({reads, read[cell], earlier[cell]});
-            }
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const size_t first = (at[std::countr_zero(rest)] - t.base) >> shift;
+        for (size_t cell = first; cell < first + each; ++cell) {
+            newest = std::max(newest, written[cell]);
+            oldest = std::min(oldest, written[cell]);
+            reads = std::min({reads, read[cell], earlier[cell]});
         }
     }
     if (Cell::id(newest) >= t.ordered) return false;
@@ -696,11 +636,10 @@ bool Checker::read_cells(Touch& t) {
     bool others = false, mine = false;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-        const uint32_t together = (shared_with >> lane) & 1 ? Cell::of(0, 0, true) : alone;
         const size_t first = (at[lane] - t.base) >> shift;
         for (size_t cell = first; cell < first + each; ++cell) {
             const uint32_t before = read[cell], id = Cell::id(before);
-            uint32_t several = together;
+            uint32_t several = alone;
             if (id == t.id) {
                 several = Cell::of(0, 0, true);
             } else if (id >= t.ordered) {
@@ -717,6 +656,7 @@ bool Checker::read_cells(Touch& t) {
                     several = Cell::of(0, 0, true);
             }
             read[cell] = Cell::of(t.id, lane) | several;
+            t.shadow.read_page[t.shadow.page(cell)] = t.id;
         }
     }
     return true;
@@ -756,6 +696,7 @@ bool Checker::update_cells(Touch& t) {
                 several = (Cell::lane(before) != lane || Cell::several(before)) && mark.clock >= t.warp.floor;
         }
         read[cell] = Cell::of(t.id, lane, several);
+        t.shadow.read_page[t.shadow.page(cell)] = t.id;
     }
     return true;
 }
@@ -799,6 +740,7 @@ void Checker::touch_cell(Touch& t, uint32_t lane, size_t cell) {
     }
     if (access == Access::store) {
         written = Cell::of(t.id, lane);
+        t.shadow.written_page[t.shadow.page(cell)] = t.id;
         if (read) read = earlier = 0;
         return;
     }
@@ -816,6 +758,7 @@ void Checker::touch_cell(Touch& t, uint32_t lane, size_t cell) {
             others = (Cell::lane(read) != lane || Cell::several(read)) && before.clock >= t.warp.floor;
     }
     read = Cell::of(t.id, lane, others);
+    t.shadow.read_page[t.shadow.page(cell)] = t.id;
 }
 
 // What a thread reads plainly before it compares and swaps is only a guess: no race, whoever comes between.
@@ -1038,6 +981,7 @@ void Checker::sees(const std::shared_ptr<const Memory::View>& view) {
     if (view != view_) {
         view_ = view;
         last_known_ = nullptr;
+        ++views_seen_;
         std::map<uint64_t, std::unique_ptr<Known>> now;
         for (const Allocation& allocation : *view) {
             auto before = known_.find(allocation.base);

@@ -10,10 +10,12 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "inspect/footprint.h"
 #include "inspect/order.h"
 #include "inspect/shadow.h"
 #include "machine/observer.h"
@@ -29,7 +31,8 @@ class Checker : public Observer {
                     const LaunchResult& result) override;
     void block_begin(const WarpPlace& place) override;
     void block_end(const WarpPlace& place) override;
-    void instruction(const WarpPlace& place, const Function& function, const Op& op, uint32_t lanes) override;
+    void orders(const WarpPlace& place, const Op& op, uint32_t lanes) override;
+    void access(const WarpPlace& place, const Op& op, const RowAccess& access) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
     void barrier(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t id, bool waits, bool counted) override;
     void barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads) override;
@@ -105,6 +108,7 @@ class Checker : public Observer {
         uint32_t global_phase = 0;  // the same of marks of global memory, in this block
         bool counted = false;       // a barrier of some of the threads
         bool fenced = false;        // somebody has released something
+        bool blind = false;         // it has run for so long that its shared memory is watched no more
         std::vector<Unsaid> unsaid;
     };
 
@@ -115,6 +119,7 @@ class Checker : public Observer {
         std::string key, text;
     };
 
+    struct Notes;
     struct Launch {
         const Program* program;
         const Function* kernel;
@@ -122,8 +127,8 @@ class Checker : public Observer {
         std::unordered_map<uint64_t, Block*> running;
         std::vector<std::array<uint32_t, 3>> blocks;  // by serial
         GridOrder order;
-        const Kind* kinds;  // by line
-        bool bulk;          // something of the program writes memory unseen
+        Notes* notes;
+        bool bulk;  // something of the program writes memory unseen
         std::unordered_set<uint64_t> told;
         std::vector<Guess> guesses;
         std::unordered_set<uint32_t> raced;  // lines of races in shared memory
@@ -160,14 +165,54 @@ class Checker : public Observer {
         Mark* mark = nullptr;
     };
 
+    // Of a load or store instruction, by its line in Program::locations.
+    struct Site {
+        std::shared_ptr<Footprints> prints;  // with all that use the same row of addresses
+        Known* known = nullptr;              // the allocation it touched last
+        uint64_t seen = 0;                   // `known` holds as long as this is views_seen_
+        uint64_t last = 0;                   // the first address of the access before
+        uint32_t id = 0;                     // and if that was a load, its mark
+        Mark mark;
+    };
+    struct Notes {  // of a program, by line
+        std::vector<Kind> kinds;
+        std::vector<Site> sites;
+        std::map<std::tuple<const Function*, uint32_t, uint8_t, Access, uint8_t>, std::shared_ptr<Footprints>> prints;
+    };
+
+    // checker_quick.cpp
+    struct Quick {
+        Block& block;
+        WarpOrder& warp;
+        uint32_t warp_index;
+        Marks& marks;
+        uint32_t ordered, phase;  // as in Touch
+    };
+    struct Piece {
+        int32_t at;
+        uint32_t count;
+        const uint32_t* lane;
+        enum class Before : uint8_t { nothing, others, own } before;
+    };
+    template <bool shared, bool load>
+    bool quick(const WarpPlace& place, const Op& op, const RowAccess& access);
+    bool without_a_word(const WarpPlace& place, const Op& op, const RowAccess& access);
+    static bool settled(const Quick& q, const uint32_t* cells, const uint32_t* lane, uint32_t count);
+    bool note_reads(const Quick& q, const Footprint& print, const uint32_t* read);
+    static uint32_t mark_of(const Quick& q, Site& site, const Op& op, uint32_t lanes);
+    std::vector<Piece> pieces_;
+
     Launch& launch() { return *launches_.back(); }
-    Block& block(const WarpPlace& place);
+    Block& block(const WarpPlace& place) {
+        const bool same = current_number_ != ~0ull && place.block[0] == current_place_[0] &&
+                          place.block[1] == current_place_[1] && place.block[2] == current_place_[2];
+        return same ? *current_ : find_block(place);
+    }
+    Block& find_block(const WarpPlace& place);
     static Kind kind_of(const std::string& text);
     void shared_access(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
     void global_access(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
     void touch(Touch& t);
-    template <bool load>
-    bool touch_row(Touch& t);
     static bool read_cells(Touch& t);
     static bool update_cells(Touch& t);
     void touch_cell(Touch& t, uint32_t lane, size_t cell);
@@ -194,6 +239,7 @@ class Checker : public Observer {
     std::string told_of(const Who& who);
     std::string variable_at(uint64_t address);
     void forget_global();
+    void restart(Marks& marks);
     void apply_writes();
     Known* find(uint64_t address);
 
@@ -204,13 +250,14 @@ class Checker : public Observer {
     Block* current_ = nullptr;
     uint64_t current_number_ = ~0ull;
     uint32_t current_place_[3] = {};
-    const Kind* kinds_ = nullptr;                               // of the running launch
-    std::unordered_map<uint64_t, std::vector<Kind>> kinds_of_;  // by program
-    uint32_t line_ = 0;                                         // of the instruction that runs
-    Marks marks_;                                               // of accesses to global memory
+    const Kind* kinds_ = nullptr;                   // of the running launch
+    Site* sites_ = nullptr;                         // the same
+    std::unordered_map<uint64_t, Notes> notes_of_;  // by program
+    Marks marks_;                                   // of accesses to global memory
     std::shared_ptr<const Memory::View> view_;
     std::map<uint64_t, std::unique_ptr<Known>> known_;  // by base
     Known* last_known_ = nullptr;
+    uint64_t views_seen_ = 1;
     std::set<std::string> findings_;
     std::set<uint64_t> sources_told_;
 

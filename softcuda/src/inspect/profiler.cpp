@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "inspect/json.h"
 #include "inspect/requests.h"
 
 namespace softcuda::inspect {
@@ -16,22 +17,6 @@ const char* name_of(Access access) {
         case Access::reduction: return "reduction";
     }
     return "";
-}
-
-std::string triple(const Dim3& d) {
-    return "[" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + "]";
-}
-
-std::string quoted(std::string_view text) {
-    std::string result = "\"";
-    for (char c : text) {
-        if (c == '"' || c == '\\') result += '\\';
-        if (static_cast<unsigned char>(c) < 0x20)
-            result += ' ';
-        else
-            result += c;
-    }
-    return result + '"';
 }
 
 }  // namespace
@@ -53,41 +38,157 @@ Profiler::Profiler(const std::string& path, uint32_t l1_bytes, uint32_t warps_pe
 
 void Profiler::launch_begin(const Program&, const Function& kernel, const LaunchConfig& config) {
     const uint32_t shared = kernel.static_shared + config.dynamic_shared;
-    for (auto& worker : workers_) {
-        worker.all.clear();
-        worker.function = nullptr;
-        worker.loaded.clear();
-        worker.l1.resize(shared < l1_bytes_ ? l1_bytes_ - shared : 0);
+    Launch launch{shared < l1_bytes_ ? l1_bytes_ - shared : 0, {}};
+    launch.workers.resize(most_workers);
+    launches_.push_back(std::move(launch));
+}
+
+void Profiler::block_begin(const WarpPlace& place) {
+    Launch& launch = launches_.back();
+    std::unique_ptr<Worker>& own = launch.workers[place.worker];
+    if (!own) {
+        own = std::make_unique<Worker>();
+        own->l1.resize(launch.l1_bytes);
     }
+    own->l1.clear();
 }
 
-void Profiler::block_begin(const WarpPlace& place) { worker(place).l1.clear(); }
+Profiler::Listing::Listing(const Function& function)
+    : code(function.code.data()), counts(function.code.size() + 1), sites(function.code.size()) {}
 
-void Profiler::Worker::enter(const Function& entered) {
-    function = &entered;
-    auto& counted = all[&entered];
-    if (counted.empty()) counted.resize(entered.code.size());
-    counts = counted.data();
+inline Profiler::Listing& Profiler::Worker::in(const Function& entered) {
+    if (function != &entered) {
+        function = &entered;
+        auto& own = all[&entered];
+        if (!own) own = std::make_unique<Listing>(entered);
+        listing = own.get();
+    }
+    return *listing;
 }
 
-void Profiler::instruction(const WarpPlace& place, const Function& function, const Op& op, uint32_t lanes) {
-    Worker& own = worker(place);
-    if (own.function != &function) own.enter(function);
-    Count& count = own.counts[&op - function.code.data()];
-    own.current = &count;
-    count.warps += 1;
-    count.lanes += static_cast<uint32_t>(std::popcount(lanes));
+// Counts of an instruction are kept as the difference to the one before: a segment is told at its two ends.
+void Profiler::segment(const WarpPlace& place, const Op* first, const Op* end, uint32_t lanes) {
+    Listing& own = worker(place).in(*place.function);
+    Count& from = own.counts[static_cast<size_t>(first - own.code)];
+    Count& to = own.counts[static_cast<size_t>(end - own.code)];
+    const auto many = static_cast<uint32_t>(std::popcount(lanes));
+    from.warps += 1, from.lanes += many;
+    to.warps -= 1, to.lanes -= many;
 }
 
-void Profiler::branch(const WarpPlace& place, const Op&, uint32_t lanes, uint32_t taken) {
-    Count& count = *worker(place).current;
+void Profiler::idle(const WarpPlace& place, const Op& op, uint32_t lanes) {
+    Listing& own = worker(place).in(*place.function);
+    Count* count = &own.counts[static_cast<size_t>(&op - own.code)];
+    const auto many = static_cast<uint32_t>(std::popcount(lanes));
+    count[0].lanes -= many;
+    count[1].lanes += many;
+}
+
+void Profiler::instruction(const WarpPlace& place, const Op& op, uint32_t lanes) {
+    segment(place, &op, &op + 1, lanes);
+}
+
+void Profiler::branch(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t taken) {
+    Listing& own = worker(place).in(*place.function);
+    Count& count = own.counts[static_cast<size_t>(&op - own.code)];
     count.branches += 1;
     count.diverged += taken != 0 && taken != lanes;
 }
 
+void Profiler::access(const WarpPlace& place, const Op& op, const RowAccess& access) {
+    Worker& worker_of = worker(place);
+    Listing& own = worker_of.in(*place.function);
+    const auto index = static_cast<size_t>(&op - own.code);
+    if (op.space == Space::local) {
+        Count::Traffic& traffic = own.counts[index].local;
+        traffic.access = op.access;
+        traffic.requests += 1;
+        traffic.bytes += op.access_bytes * static_cast<uint32_t>(std::popcount(access.lanes));
+        return;
+    }
+    if (!own.sites[index]) own.sites[index] = std::make_unique<Site>();
+    const BaseRow base(op, access);
+    const uint32_t low_bits = base.first & (op.space == Space::shared ? bank_bytes - 1 : line_bytes - 1);
+    Known& known = own.sites[index]->at(base, low_bits / sector_bytes);
+    if (low_bits < known.from || low_bits > known.to || !known.pattern.matches(base)) {
+        own.tell(op, known);
+        learn(op, access, known);
+    }
+    ++known.uses;
+    if (op.space == Space::shared || op.access == Access::store) return;
+    const uint64_t line = base.first / line_bytes;
+    uint32_t hits = 0;
+    if (op.access == Access::load) {
+        for (uint32_t i = 0; i < known.lines; ++i)
+            hits += worker_of.l1.load(line + static_cast<uint64_t>(known.line[i]), known.in_line[i]);
+        known.hits += hits;
+        if (hits == known.sectors) return;  // all of it has come from memory before
+    }
+    for (uint32_t i = 0; i < known.lines; ++i)
+        worker_of.loaded.add(line + static_cast<uint64_t>(known.line[i]), known.in_line[i]);
+}
+
+void Profiler::learn(const Op& op, const RowAccess& access, Known& known) {
+    uint64_t addresses[warp_size];
+    const MemoryEvent event = event_of(op, access, addresses);
+    known.pattern.keep(addresses, access.lanes);
+    known.bytes = event.bytes * static_cast<uint32_t>(std::popcount(access.lanes));
+    const uint64_t first = addresses[std::countr_zero(access.lanes)];
+    if (op.space == Space::shared) {
+        known.passes = shared_passes(addresses, access.lanes, event.bytes);
+        known.from = known.to = first & (bank_bytes - 1);
+        return;
+    }
+    // How far all lanes may move together, each within its sector.
+    uint32_t below = sector_bytes, above = sector_bytes;
+    for (uint32_t rest = access.lanes; rest; rest &= rest - 1) {
+        const auto in_sector = static_cast<uint32_t>(addresses[std::countr_zero(rest)] % sector_bytes);
+        below = std::min(below, in_sector);
+        above = std::min(above, sector_bytes - 1 - in_sector);
+    }
+    known.from = static_cast<uint32_t>(first % line_bytes) - below;
+    known.to = static_cast<uint32_t>(first % line_bytes) + above;
+    const Sectors touched = sectors(addresses, access.lanes);
+    const bool updates = op.access == Access::atomic || op.access == Access::reduction;
+    known.sectors = updates ? atomic_sectors(addresses, access.lanes) : touched.count;
+    known.lines = touched.lines;
+    for (uint32_t i = 0; i < touched.lines; ++i) {
+        known.line[i] = static_cast<int64_t>(touched.line[i] - first / line_bytes);
+        known.in_line[i] = touched.in_line[i];
+    }
+}
+
+// What was met so often goes to the instruction's Count.
+void Profiler::Listing::tell(const Op& op, Known& known) {
+    if (!known.uses) return;
+    Count& count = counts[static_cast<size_t>(&op - code)];
+    Count::Traffic& traffic = op.space == Space::shared ? count.shared : count.global;
+    traffic.access = op.access;
+    traffic.requests += known.uses;
+    traffic.bytes += known.uses * known.bytes;
+    traffic.sectors += known.uses * known.sectors;
+    traffic.hits += known.hits;
+    traffic.wavefronts += known.uses * known.passes.wavefronts;
+    traffic.ideal += known.uses * known.passes.ideal;
+    known.uses = known.hits = 0;
+}
+
+void Profiler::Listing::finish() {
+    for (size_t i = 0; i < sites.size(); ++i)
+        if (sites[i])
+            for (Known& known : sites[i]->entries) tell(code[i], known);
+    uint64_t warps = 0, lanes = 0;
+    for (Count& count : counts) {
+        count.warps = warps += count.warps;
+        count.lanes = lanes += count.lanes;
+    }
+}
+
 void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& event) {
-    Worker& own = worker(place);
-    Count& count = *own.current;  // not the Op of the event: an instruction may resolve an address apart
+    Worker& worker_of = worker(place);
+    Listing& own = worker_of.in(*place.function);
+    // Not the Op of the event: an instruction may resolve an address apart.
+    Count& count = own.counts[static_cast<size_t>(event.running - own.code)];
     if (event.space != Space::shared && event.space != Space::global && event.space != Space::local) return;
     Count::Traffic& traffic = event.space == Space::shared   ? count.shared
                               : event.space == Space::global ? count.global
@@ -103,7 +204,9 @@ void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& even
         const Sectors touched = sectors(event.addresses, event.lanes);
         switch (event.access) {
             case Access::load: {
-                const uint32_t hits = own.l1.load(touched.number, touched.count);
+                uint32_t hits = 0;
+                for (uint32_t i = 0; i < touched.lines; ++i)
+                    hits += worker_of.l1.load(touched.line[i], touched.in_line[i]);
                 traffic.sectors += touched.count;
                 traffic.hits += hits;
                 if (hits == touched.count) return;  // all of it has come from memory before
@@ -113,7 +216,7 @@ void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& even
             case Access::atomic:
             case Access::reduction: traffic.sectors += atomic_sectors(event.addresses, event.lanes); break;
         }
-        for (uint32_t i = 0; i < touched.count; ++i) own.loaded.add(touched.number[i] * sector_bytes);
+        for (uint32_t i = 0; i < touched.lines; ++i) worker_of.loaded.add(touched.line[i], touched.in_line[i]);
     }
 }
 
@@ -121,14 +224,17 @@ void Profiler::launch_end(const Program& program, const Function& kernel, const 
                           const LaunchResult& result) {
     std::unordered_map<const Function*, std::vector<Count>> sums;
     GranuleSet loaded;
-    for (const Worker& worker : workers_) {
-        loaded.merge(worker.loaded);
-        for (const auto& [function, counts] : worker.all) {
+    for (const std::unique_ptr<Worker>& worker : launches_.back().workers) {
+        if (!worker) continue;
+        loaded.merge(worker->loaded);
+        for (const auto& [function, listing] : worker->all) {
+            listing->finish();
             auto& sum = sums[function];
-            if (sum.empty()) sum.resize(counts.size());
-            for (size_t i = 0; i < counts.size(); ++i) sum[i].add(counts[i]);
+            if (sum.empty()) sum.resize(listing->counts.size());
+            for (size_t i = 0; i < listing->counts.size(); ++i) sum[i].add(listing->counts[i]);
         }
     }
+    launches_.pop_back();
     write_sources(program);
     const OccupancyLimits& fits = config.occupancy;
     const int blocks = std::min({fits.warps, fits.registers, fits.shared, fits.blocks});
@@ -148,7 +254,7 @@ void Profiler::launch_end(const Program& program, const Function& kernel, const 
     for (const auto& function : program.functions) {
         const auto found = sums.find(function.get());
         if (found == sums.end()) continue;
-        for (size_t i = 0; i < found->second.size(); ++i) {
+        for (size_t i = 0; i < function->code.size(); ++i) {
             if (!found->second[i].warps) continue;
             out_ << separator;
             write(program, function->code[i], found->second[i]);

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "inspect/caches.h"
+#include "inspect/pattern.h"
+#include "inspect/requests.h"
 #include "machine/observer.h"
 
 namespace softcuda::inspect {
@@ -37,29 +40,58 @@ class Profiler : public Observer {
     void launch_end(const Program& program, const Function& kernel, const LaunchConfig& config,
                     const LaunchResult& result) override;
     void block_begin(const WarpPlace& place) override;
-    void instruction(const WarpPlace& place, const Function& function, const Op& op, uint32_t lanes) override;
+    void segment(const WarpPlace& place, const Op* first, const Op* end, uint32_t lanes) override;
+    void idle(const WarpPlace& place, const Op& op, uint32_t lanes) override;
+    void instruction(const WarpPlace& place, const Op& op, uint32_t lanes) override;
+    void access(const WarpPlace& place, const Op& op, const RowAccess& access) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
     void branch(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t taken) override;
 
   private:
+    // What follows from a pattern of addresses, and how often the instruction met it since it was last told to its Count.
+    struct Known {
+        Pattern pattern;
+        uint32_t from = 0, to = 0;  // the rest holds as long as the low bits of the first address are in here
+        uint32_t bytes = 0;         // asked for by the lanes
+        uint64_t uses = 0, hits = 0;
+        SharedPasses passes;  // shared memory
+        uint32_t sectors = 0, lines = 0;
+        int64_t line[32];  // global memory: from the first address's
+        uint8_t in_line[32];
+    };
+    using Site = Patterns<Known>;
+    // Of a function, by instruction.
+    struct Listing {
+        explicit Listing(const Function& function);
+        const Op* code;
+        std::vector<Count> counts;  // in `warps` and `lanes`: more than of the instruction before
+        std::vector<std::unique_ptr<Site>> sites;
+        void tell(const Op& op, Known& known);
+        void finish();
+    };
     struct Worker {
         const Function* function = nullptr;
-        Count* counts = nullptr;  // of `function`, by instruction
-        Count* current = nullptr;
-        std::unordered_map<const Function*, std::vector<Count>> all;
+        Listing* listing = nullptr;  // of `function`
+        std::unordered_map<const Function*, std::unique_ptr<Listing>> all;
         L1Cache l1;
         GranuleSet loaded;  // or updated by atomic operations: what has to come from memory
-        void enter(const Function& function);
+        Listing& in(const Function& entered);
+    };
+    // Kernels that launch others go on when those have ended.
+    struct Launch {
+        uint32_t l1_bytes;
+        std::vector<std::unique_ptr<Worker>> workers;
     };
     static constexpr size_t most_workers = 1024;  // what SOFTCUDA_THREADS allows
-    Worker& worker(const WarpPlace& place) { return workers_[place.worker]; }
+    Worker& worker(const WarpPlace& place) { return *launches_.back().workers[place.worker]; }
+    static void learn(const Op& op, const RowAccess& access, Known& known);
     void write(const Program& program, const Op& op, const Count& count);
     void write_sources(const Program& program);
 
     const uint32_t l1_bytes_, warps_per_sm_;
     std::ofstream out_;
-    std::vector<Worker> workers_ = std::vector<Worker>(most_workers);
-    std::set<uint64_t> told_;  // programs whose sources are written, by function_base
+    std::vector<Launch> launches_;  // the last one runs
+    std::set<uint64_t> told_;       // programs whose sources are written, by function_base
 };
 
 }  // namespace softcuda::inspect

@@ -6,35 +6,67 @@
 namespace softcuda::inspect {
 namespace {
 
-// Whether no bank has to serve more than one word: the usual case, and a quick answer.
-bool one_pass(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
-    uint64_t served[banks];
-    uint32_t busy = 0;
+// Words that were met in this call, by some of their bits.
+struct Met {
+    static constexpr uint32_t slots = 1024, word_bits = 16;
+    uint32_t word[slots] = {};  // with the call's number above it
+    uint32_t call = 0;
+
+    uint32_t next_call() {
+        if (++call >> (32 - word_bits)) {
+            std::fill_n(word, slots, 0);
+            call = 1;
+        }
+        return call;
+    }
+};
+
+// The largest number of distinct words that one bank has to serve to these lanes.  Without a branch that depends on data:
+// random addresses are just what makes conflicts.
+uint32_t quick_passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    thread_local Met kept;
+    Met& met = kept;
+    const uint32_t call = met.next_call();
+    uint32_t* const met_word = met.word;
+    uint8_t in_bank[banks] = {};
+    uint64_t beyond = 0;
+    const auto meet = [&](uint64_t word) {
+        uint32_t& slot = met_word[word % Met::slots];
+        const uint32_t own = call << Met::word_bits | static_cast<uint32_t>(word), before = slot;
+        const uint32_t fresh = before != own, taken = before >> Met::word_bits == call;
+        beyond |= word >> Met::word_bits | (fresh & taken);
+        slot = own;
+        in_bank[word % banks] = static_cast<uint8_t>(in_bank[word % banks] + fresh);
+    };
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const uint64_t first = offsets[std::countr_zero(rest)] / bank_bytes;
+        meet(first);
+        for (uint32_t more = 1; more < bytes / bank_bytes; ++more) meet(first + more);
+    }
+    if (beyond) return 0;  // two words met in one slot: somebody else has to count
+    return *std::max_element(in_bank, in_bank + banks);
+}
+
+uint32_t passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    if (const uint32_t most = quick_passes(offsets, lanes, bytes)) return most;
+    constexpr uint8_t none = 0xff;
+    uint64_t words[32 * 4];  // distinct ones, those of a bank chained
+    uint8_t next[32 * 4], first[banks], in_bank[banks] = {};
+    std::fill_n(first, banks, none);
+    uint8_t count = 0, most = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const uint64_t at = offsets[std::countr_zero(rest)];
         for (uint64_t word = at / bank_bytes; word <= (at + bytes - 1) / bank_bytes; ++word) {
             const uint32_t bank = word % banks;
-            if ((busy >> bank) & 1 && served[bank] != word) return false;
-            served[bank] = word;
-            busy |= 1u << bank;
+            uint8_t same = first[bank];
+            while (same != none && words[same] != word) same = next[same];
+            if (same != none) continue;
+            words[count] = word;
+            next[count] = first[bank];
+            first[bank] = count++;
+            most = std::max(most, ++in_bank[bank]);
         }
     }
-    return true;
-}
-
-// The largest number of distinct words that one bank has to serve to these lanes.
-uint32_t passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
-    if (one_pass(offsets, lanes, bytes)) return 1;
-    uint64_t words[32 * 4];
-    uint32_t count = 0;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const uint64_t at = offsets[std::countr_zero(rest)];
-        for (uint64_t word = at / bank_bytes; word <= (at + bytes - 1) / bank_bytes; ++word) words[count++] = word;
-    }
-    std::sort(words, words + count);
-    uint32_t in_bank[banks] = {}, most = 0;
-    for (uint32_t i = 0; i < count; ++i)
-        if (i == 0 || words[i] != words[i - 1]) most = std::max(most, ++in_bank[words[i] % banks]);
     return most;
 }
 
@@ -60,8 +92,16 @@ Sectors sectors(const uint64_t* addresses, uint32_t lanes) {
     }
     if (!rising) std::sort(touched, touched + count);
     Sectors result;
-    for (uint32_t i = 0; i < count; ++i)
-        if (i == 0 || touched[i] != touched[i - 1]) result.number[result.count++] = touched[i];
+    for (uint32_t i = 0; i < count; ++i) {
+        if (i && touched[i] == touched[i - 1]) continue;
+        const uint64_t line = touched[i] / line_sectors;
+        if (!result.lines || result.line[result.lines - 1] != line) {
+            result.line[result.lines] = line;
+            result.in_line[result.lines++] = 0;
+        }
+        result.in_line[result.lines - 1] |= static_cast<uint8_t>(1u << touched[i] % line_sectors);
+        ++result.count;
+    }
     return result;
 }
 

@@ -8,14 +8,18 @@
 namespace softcuda::inspect {
 
 inline constexpr uint32_t sector_bytes = 32;
+inline constexpr uint32_t line_sectors = 4;
+inline constexpr uint32_t line_bytes = sector_bytes * line_sectors;
 inline constexpr uint32_t banks = 32;
 inline constexpr uint32_t bank_bytes = 4;
 
-// The distinct 32-byte sectors of global memory that the lanes touch, as numbers in rising order.  An access of up to 32
-// bytes is aligned, so it lies in one.
+// The distinct 32-byte sectors of global memory that the lanes touch, by lines of four, as numbers in rising order.  An
+// access of up to 32 bytes is aligned, so it lies in one.
 struct Sectors {
-    uint32_t count = 0;
-    uint64_t number[32];
+    uint32_t count = 0;  // of sectors
+    uint32_t lines = 0;
+    uint64_t line[32];
+    uint8_t in_line[32];  // which of its sectors, a bit each
 };
 Sectors sectors(const uint64_t* addresses, uint32_t lanes);
 

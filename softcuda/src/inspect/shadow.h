@@ -16,13 +16,13 @@ namespace softcuda::inspect {
 
 // A cell names a mark and one of its lanes; 0: nobody.
 struct Cell {
-    static constexpr uint32_t most_ids = 1u << 26;
-    static uint32_t of(uint32_t id, uint32_t lane, bool several = false) {
+    static constexpr uint32_t most_ids = 1u << 25;  // so that a cell is no negative number
+    static constexpr uint32_t of(uint32_t id, uint32_t lane, bool several = false) {
         return id << 6 | uint32_t(several) << 5 | lane;
     }
-    static uint32_t id(uint32_t cell) { return cell >> 6; }
-    static uint32_t lane(uint32_t cell) { return cell & 31; }
-    static bool several(uint32_t cell) { return cell & 32; }  // other lanes of the instruction too
+    static constexpr uint32_t id(uint32_t cell) { return cell >> 6; }
+    static constexpr uint32_t lane(uint32_t cell) { return cell & 31; }
+    static constexpr bool several(uint32_t cell) { return cell & 32; }  // other lanes of the instruction too
 };
 
 // Marks have rising numbers; when all are forgotten at once the numbers go on, so that old cells need not be cleared.
@@ -90,9 +90,14 @@ class Cells {
 struct Shadow {
     size_t bytes = 0;
     uint32_t shift = 2;
-    Cells written, read, earlier;  // earlier: the read before, by another warp
+    Cells written, read, earlier;   // earlier: the read before, by another warp
+    Cells written_page, read_page;  // by 4096 bytes: the newest mark that any cell names
 
-    explicit Shadow(size_t size = 0) : bytes(size), written(cells()), read(cells()), earlier(cells()) {}
+    explicit Shadow(size_t size = 0)
+        : bytes(size), written(cells()), read(cells()), earlier(cells()), written_page(pages()), read_page(pages()) {}
+    size_t pages() const { return (bytes >> page_bits) + 1; }
+    size_t page(size_t cell) const { return cell << shift >> page_bits; }
+    static constexpr uint32_t page_bits = 12;
     size_t cells() const { return (bytes + 3) / 4 * 4 >> shift; }
     void refine() {
         shift = 0;
@@ -108,6 +113,8 @@ struct Shadow {
         written.clear();
         read.clear();
         earlier.clear();
+        written_page.clear();
+        read_page.clear();
     }
 };
 

@@ -15,9 +15,7 @@ namespace softcuda::SOFTCUDA_LEVEL {
 enum class Region : uint8_t { global, shared, local, constant, kernel_param, slot, generic, cluster };
 inline constexpr uint8_t mark_spins = 1;   // a waiting loop would contain it
 inline constexpr uint8_t mark_result = 2;  // atom: somebody reads the result
-// For observers: volatile and stronger; release semantics; st: log2 of the bytes of an element's row, in the upper half.
-inline constexpr uint8_t mark_strong = 4;
-inline constexpr uint8_t mark_release = 8;
+// For observers: mark_strong, mark_release (observer.h) and
 inline uint8_t mark_value(int row_bytes) {
     return static_cast<uint8_t>(std::countr_zero(static_cast<unsigned>(row_bytes)) << 4);
 }
@@ -130,7 +128,6 @@ inline void effective(Warp& warp, const Op& op, uint32_t lanes, uint64_t* at) {
 [[gnu::cold, gnu::noinline]] inline void observe(Warp& warp, const Op& op, uint32_t lanes, uint32_t bytes,
                                                  Region region, Access access, const uint64_t* at) {
     auto& state = static_cast<WarpState&>(warp);
-    const int value = op.small[3] >> 4;
     MemoryEvent event{.space = space_of(region),
                       .access = access,
                       .lanes = lanes,
@@ -139,9 +136,10 @@ inline void effective(Warp& warp, const Op& op, uint32_t lanes, uint64_t* at) {
                       .strong = (op.small[3] & mark_strong) != 0,
                       .release = (op.small[3] & mark_release) != 0,
                       .remote = region == Region::cluster,
-                      .value_bytes = static_cast<uint8_t>(value ? 1 << value : 0),
+                      .value_bytes = value_bytes_of(op),
                       .frame = warp.frame,
-                      .shared = warp.block->shared};
+                      .shared = warp.block->shared,
+                      .running = state.running};
     if (region != Region::generic) {
         warp.observer->memory(state.place(), op, event);
         return;
@@ -323,6 +321,18 @@ inline void set_address(Op& op, const Address& address, Region region) {
         region = Region::kernel_param;
     }
     op.small[2] = static_cast<uint8_t>(region);
+}
+
+// For an Op whose whole effect on memory is one access at its address, of `bytes` a lane.
+inline void set_heard(Op& op, Access access, uint64_t bytes) {
+    const auto region = static_cast<Region>(op.small[2]);
+    op.space = space_of(region);
+    op.access = access;
+    op.access_bytes = static_cast<uint8_t>(bytes);
+    if (op.space == Space::constant || op.space == Space::param)
+        op.heard = Heard::unheard;
+    else if (region != Region::generic && region != Region::cluster)
+        op.heard = Heard::access;
 }
 
 // Cache and prefetch hints say nothing about results.  True if a cache-policy operand follows the others.

@@ -71,14 +71,17 @@ class WarpState : public Warp {
     Stop run(int64_t slice);
     bool finished() const { return groups.empty(); }
     bool runnable() const;
-    WarpPlace place() const;
+    const WarpPlace& place() const { return place_; }
     // Warp instructions run so far, as seen from inside `op` (which is running): the clock.
     uint64_t clock_at(const Op& op) const { return clock + uint64_t(&op - segment_begin); }
     void reduce_result(const Group& group, uint32_t value);  // of bar.red, into the waiting lanes' row
     std::string waits() const;                               // "lanes 0x0000ffff wait at bar.sync (x.cu:12)"
+    void tell_until_here();  // the observer, what of a segment has run when a fault ends it
 
     std::vector<Group> groups;
-    Frame* current = nullptr;  // frame of the group that runs
+    Frame* current = nullptr;     // frame of the group that runs
+    const Op* running = nullptr;  // the instruction that runs, if somebody listens
+    uint32_t segment_lanes = 0;   // whose segment is not told yet
     uint64_t clock = 0;
     const Op* segment_begin = nullptr;
     BarrierRequest request;
@@ -90,6 +93,8 @@ class WarpState : public Warp {
   private:
     template <bool observed>
     Stop run_loop(int64_t slice);
+    void run_heard(const Op& op, uint32_t lanes);
+    WarpPlace place_;
     Group* select();
     void merge();
     void remove(size_t index);

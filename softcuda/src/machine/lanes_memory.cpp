@@ -183,15 +183,16 @@ template <Region region, class Address, bool planned>
 [[gnu::noinline]] void load_close(Warp& warp, const Op& op, uint32_t lanes) {
     Plan* plan = planned ? warp.row<Plan>(op.c) : nullptr;
     if (planned) plan->holds = false;
-    if (warp.observer) [[unlikely]] {
-        Addresses addresses;
-        effective(warp, op, lanes, addresses.at);
-        observe(warp, op, lanes, 4, region, Access::load, addresses.at);
-        Observer* const observer = std::exchange(warp.observer, nullptr);  // told once; a fault ends the launch
-        load_close<region, Address, false>(warp, op, lanes);
-        warp.observer = observer;
-        return;
-    }
+    if constexpr (region == Region::generic)
+        if (warp.observer) [[unlikely]] {
+            Addresses addresses;
+            effective(warp, op, lanes, addresses.at);
+            observe(warp, op, lanes, 4, region, Access::load, addresses.at);
+            Observer* const observer = std::exchange(warp.observer, nullptr);  // told once; a fault ends the launch
+            load_close<region, Address, false>(warp, op, lanes);
+            warp.observer = observer;
+            return;
+        }
     if (!load_windows(warp.row<uint32_t>(op.dst), lanes, warp.row<Address>(op.a), static_cast<Address>(op.imm),
                       legal_loads<region>(warp, op), plan)) [[unlikely]]
         exec_load<region, uint32_t, uint32_t, false>(warp, op, lanes);
@@ -394,6 +395,7 @@ void decode_access(Decoder& decoder, bool load) {
     if (strong) op.small[3] |= mark_strong;
     if (!load && order == 3) op.small[3] |= mark_release;
     if (!load) op.small[3] |= mark_value(row_bytes);
+    set_heard(op, load ? Access::load : Access::store, ptx::bytes_of(type) * elements);
     op.dst = rows[0];
     if (load && vector_kind < 0 && ptx::bytes_of(type) == 4 && row_bytes == 4 && !op.small[3])
         choose_close(decoder, op, address.base);
@@ -544,7 +546,7 @@ void decode_fence(Decoder& decoder) {
     } else {
         decoder.take("alias");
     }
-    decoder.emit(exec_fence);
+    decoder.emit(exec_fence).heard = Heard::orders;
 }
 
 void decode_membar(Decoder& decoder) {
@@ -552,7 +554,7 @@ void decode_membar(Decoder& decoder) {
         decoder.take("proxy");
         decoder.take_one({"alias", "proxy::alias"});
     }
-    decoder.emit(exec_fence);
+    decoder.emit(exec_fence).heard = Heard::orders;
 }
 
 // Nothing is cached, so a prefetch does nothing; discard says that the bytes are not needed, and keeping them is allowed.

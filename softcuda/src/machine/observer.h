@@ -9,14 +9,21 @@
 
 namespace softcuda {
 
-enum class Space : uint8_t { global, shared, local, constant, param, generic };
-enum class Access : uint8_t { load, store, atomic, reduction };
-
 struct WarpPlace {  // who is executing
-    uint32_t block[3];
-    uint32_t warp;    // index in the block
-    uint32_t worker;  // worker thread: observers keep their sums per worker and add at launch_end
+    uint32_t block[3] = {};
+    uint32_t warp = 0;    // index in the block
+    uint32_t worker = 0;  // worker thread: observers keep their sums per worker and add at launch_end
+    const Function* function = nullptr;
 };
+
+// Marks of an access, Op::small[3]: volatile and stronger; release semantics; st: log2 of the bytes of an element's row, in
+// the upper half.
+inline constexpr uint8_t mark_strong = 4;
+inline constexpr uint8_t mark_release = 8;
+inline uint8_t value_bytes_of(const Op& op) {
+    const int value = op.small[3] >> 4;
+    return static_cast<uint8_t>(value ? 1 << value : 0);
+}
 
 struct MemoryEvent {
     Space space;  // resolved: generic addresses are reported as what they point into
@@ -32,7 +39,17 @@ struct MemoryEvent {
     uint8_t value_bytes = 0;            // of an element in the rows that a store writes from; 0: not known
     const std::byte* frame = nullptr;   // holds those rows: Op::dst, or with several elements the list in Op::extra
     const std::byte* shared = nullptr;  // the block's shared memory
+    const Op* running = nullptr;        // the instruction of the program that makes the access
 };
+
+// An access of an Op that says itself what it does (Heard::access), for the lanes in `lanes`, which are some.
+struct RowAccess {
+    uint32_t lanes;
+    const std::byte* frame;   // holds the row of base addresses, and of a store the values
+    const std::byte* shared;  // the block's shared memory
+};
+// The same as an event: with the addresses of all lanes, in `addresses` (32).
+MemoryEvent event_of(const Op& op, const RowAccess& access, uint64_t* addresses);
 
 // Called from worker threads; calls for one block come in order from one worker.
 class Observer {
@@ -42,8 +59,19 @@ class Observer {
     virtual void launch_end(const Program&, const Function&, const LaunchConfig&, const LaunchResult&) {}
     virtual void block_begin(const WarpPlace&) {}
     virtual void block_end(const WarpPlace&) {}
-    // `lanes`: whose guard holds; may be 0.
-    virtual void instruction(const WarpPlace&, const Function&, const Op&, uint32_t /*lanes*/) {}
+    // `lanes` have run the instructions from `first` to before `end`, but for those whose guard did not hold: of these
+    // `idle` tells, before.
+    virtual void segment(const WarpPlace&, const Op* /*first*/, const Op* /*end*/, uint32_t /*lanes*/) {}
+    virtual void idle(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
+    // An instruction that is in no segment, as lanes have to meet in it; `lanes` may be 0.
+    virtual void instruction(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
+    // Heard::orders; `lanes` are some.
+    virtual void orders(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
+    virtual void access(const WarpPlace& place, const Op& op, const RowAccess& access) {
+        uint64_t addresses[warp_size];
+        memory(place, op, event_of(op, access, addresses));
+    }
+    // The accesses of other instructions.
     virtual void memory(const WarpPlace&, const Op&, const MemoryEvent&) {}
     virtual void branch(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*taken*/) {}
     // Lanes come to barrier `id` of the block; `waits`: not bar.arrive; `counted`: for a number of threads given.

@@ -60,6 +60,16 @@ enum class Flow : uint8_t {
     yield,  // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
 };
 
+// What an observed run tells of an Op, apart from counting it.
+enum class Heard : uint8_t {
+    by_itself,  // its exec tells of the accesses it makes, if it makes any
+    access,     // one access, whose addresses are a row and an offset (see Op::access): told before exec runs
+    unheard,    // reads memory that nobody asks for: parameters and constants
+    orders,     // a fence, or of an asynchronous copy: told before exec runs
+};
+enum class Space : uint8_t { global, shared, local, constant, param, generic };
+enum class Access : uint8_t { load, store, atomic, reduction };
+
 struct Op {
     Exec exec = nullptr;
     uint32_t dst = 0, a = 0, b = 0, c = 0, d = 0;  // row offsets; meaning is the instruction's
@@ -67,9 +77,14 @@ struct Op {
     uint32_t predicate = no_row;                   // row of the guard predicate
     bool predicate_negated = false;
     Flow flow = Flow::next;
-    uint8_t small[6] = {};        // family-specific small data (vector length, truth tables …)
-    uint32_t target = 0;          // branch: op index;  call: index into Program::functions
-    uint32_t line = 0;            // index into Program::locations (source line, PTX line, text)
+    uint8_t small[6] = {};  // family-specific small data (vector length, truth tables …)
+    uint32_t target = 0;    // branch: op index;  call: index into Program::functions
+    uint32_t line = 0;      // index into Program::locations (source line, PTX line, text)
+    // Heard::access: base row a, small[1] = its element bytes (0: none), imm = offset, small[3] = marks (access.h).
+    Heard heard = Heard::by_itself;
+    Space space = Space::generic;
+    Access access = Access::load;
+    uint8_t access_bytes = 0;     // a lane
     uint64_t imm = 0;             // family-specific (address offset, lut, …)
     const void* extra = nullptr;  // family-specific immutable data owned by the Program (see Decoder::keep)
 

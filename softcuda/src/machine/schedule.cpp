@@ -1,6 +1,7 @@
 // How a warp advances: groups of lanes, divergence and reconvergence, calls, and operations that lanes meet in.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "machine/block.h"
 #include "machine/specials.h"
@@ -38,10 +39,6 @@ void copy_slots(const std::vector<Slot>& from, std::byte* from_rows, const std::
 }
 
 }  // namespace
-
-WarpPlace WarpState::place() const {
-    return {{block->index[0], block->index[1], block->index[2]}, index, static_cast<uint32_t>(worker->index)};
-}
 
 Frame* WarpState::make_frame(const Function& function, Frame* parent, uint32_t local_base, uint32_t stack_taken) {
     Frame* made = worker->take_frame(function);
@@ -88,6 +85,8 @@ void WarpState::start(const Function& kernel) {
     kernel_frame->references = 2;  // its groups', and the warp's own
     current = kernel_frame;
     groups.push_back({.lanes = present, .pc = 0, .frame = current});
+    place_ = {
+        {block->index[0], block->index[1], block->index[2]}, index, static_cast<uint32_t>(worker->index), &kernel};
 }
 
 bool WarpState::runnable() const {
@@ -167,6 +166,26 @@ Group* WarpState::select() {
 
 Stop WarpState::run(int64_t slice) { return observer ? run_loop<true>(slice) : run_loop<false>(slice); }
 
+// Runs an instruction that is not control flow, and tells of it.
+inline void WarpState::run_heard(const Op& op, uint32_t lanes) {
+    running = &op;
+    if (op.heard == Heard::access) observer->access(place_, op, {lanes, frame, block->shared});
+    if (op.heard == Heard::orders) observer->orders(place_, op, lanes);
+    if (op.heard == Heard::by_itself || op.heard == Heard::orders) {
+        op.exec(*this, op, lanes);
+        return;
+    }
+    Observer* const listens = std::exchange(observer, nullptr);  // all has been told; a fault ends the launch
+    op.exec(*this, op, lanes);
+    observer = listens;
+}
+
+void WarpState::tell_until_here() {
+    Observer* const listens = block->launch->observer;
+    if (listens && running && running >= segment_begin && segment_lanes)
+        listens->segment(place_, segment_begin, running + 1, std::exchange(segment_lanes, 0));
+}
+
 template <bool observed>
 Stop WarpState::run_loop(int64_t slice) {
     spent = 0;
@@ -180,6 +199,7 @@ Stop WarpState::run_loop(int64_t slice) {
         const int64_t spent_before = spent;
         current = group.frame;
         frame = current->rows;
+        if constexpr (observed) place_.function = current->function;
         const Op* code = current->function->code.data();
         const uint32_t stop = alone ? nowhere : merge_point(group);
         const Op* stop_op = stop == nowhere ? nullptr : code + stop;
@@ -188,18 +208,29 @@ Stop WarpState::run_loop(int64_t slice) {
         bool keep_on = true;  // uniform flow stays in here
         while (keep_on) {
             segment_begin = op;
+            if constexpr (observed) segment_lanes = lanes;
             uint32_t active;
             for (;;) {
                 active = guarded(*this, *op, lanes);
                 // An operation that lanes meet in is heard when it runs, not when some of them come.
                 if constexpr (observed)
-                    if (op->flow != Flow::meet) observer->instruction(place(), *current->function, *op, active);
+                    if (active != lanes && op->flow != Flow::meet) observer->idle(place_, *op, lanes & ~active);
                 if (op->flow != Flow::next) break;
-                if (active) op->exec(*this, *op, active);
+                if constexpr (observed) {
+                    if (active) run_heard(*op, active);
+                } else {
+                    if (active) op->exec(*this, *op, active);
+                }
                 ++op;
                 if (op == stop_op) break;
             }
             const bool met = op == stop_op;
+            if constexpr (observed) {
+                running = op;
+                const Op* end = met || op->flow == Flow::meet ? op : op + 1;
+                if (end != segment_begin) observer->segment(place_, segment_begin, end, lanes);
+                segment_lanes = 0;
+            }
             int64_t ran = op - segment_begin + (met ? 0 : 1);
             clock += static_cast<uint64_t>(ran);
             spent += ran + spins * spin_work;
@@ -239,7 +270,7 @@ Stop WarpState::run_loop(int64_t slice) {
                 case Flow::meet: {
                     if (active == 0 || meet_ready(*op, active, active)) {
                         if constexpr (observed) {
-                            observer->instruction(place(), *current->function, *op, active);
+                            observer->instruction(place_, *op, active);
                             if (active) observer->meet(place(), *op, active, exited, frame);
                         }
                         if (active) op->exec(*this, *op, active);
@@ -529,8 +560,11 @@ bool WarpState::resolve_meets() {
 void WarpState::run_gathered(const std::vector<size_t>& members, uint32_t lanes) {
     Frame* const frame_before = current;
     if (observer)
-        for (size_t i : members)
-            observer->instruction(place(), *groups[i].frame->function, *groups[i].op, groups[i].lanes);
+        for (size_t i : members) {
+            place_.function = groups[i].frame->function;
+            running = groups[i].op;
+            observer->instruction(place_, *running, groups[i].lanes);
+        }
     const Op& first = *groups[members[0]].op;
     auto run_for_all = [&](const Op& op) {
         if (observer) observer->meet(place(), op, lanes, exited, frame);
@@ -591,7 +625,7 @@ void WarpState::run_gathered(const std::vector<size_t>& members, uint32_t lanes)
         groups[i].age = 0;
     }
     current = frame_before;
-    if (current) frame = current->rows;
+    if (current) frame = current->rows, place_.function = current->function;
 }
 
 }  // namespace softcuda

@@ -1,10 +1,13 @@
-"""The kernels' OpenCL twins, through PyOpenCL and PoCL."""
+"""The kernels' OpenCL twins, through PyOpenCL: PLATFORM WHO PROBLEM..."""
+
+import sys
 
 import numpy as np
 import pyopencl as cl
 from timing import asked, measure
 
-device = next(p for p in cl.get_platforms() if p.name == "Portable Computing Language").get_devices()[0]
+platform, who = sys.argv.pop(1), sys.argv.pop(1)
+device = next(p for p in cl.get_platforms() if p.name == platform).get_devices()[0]
 context = cl.Context([device])
 queue = cl.CommandQueue(context)
 
@@ -30,4 +33,4 @@ for problem in asked():
         queue.finish()
         return result
 
-    measure("PoCL", problem, prepare, run, fetch)
+    measure(who, problem, prepare, run, fetch)
