@@ -144,11 +144,11 @@ def quantity(number: float, unit: str, digits: int = 3) -> str:
         return f"{number:.1f}{BLANK}%"
     if unit == "x":
         return f"{significant(number)}×"
-    scale, prefix = 1.0, ""
+    scale, prefix, shown = 1.0, "", unit.removeprefix("1").replace("flop", "FLOP")  # FLOP/s, as everybody writes
     if number:
         allowed = PREFIXES[4:] if unit == "s" else PREFIXES[:5]
         scale, prefix = next(((s, p) for s, p in allowed if abs(number) * 1.0005 >= s), allowed[-1])
-    return f"{significant(number / scale, digits)}{BLANK}{prefix}{unit.removeprefix('1')}"
+    return f"{significant(number / scale, digits)}{BLANK}{prefix}{shown}"
 
 
 # -- expressions -------------------------------------------------------------------------------------------------

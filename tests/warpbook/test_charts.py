@@ -137,10 +137,10 @@ def test_series_are_told_apart_by_more_than_colour(values):
 
 def test_a_roofline_has_the_device_s_ceilings(values):
     made = draw("roofline v1 gemm", "x", "en", values)
-    assert {"copy 4.00 TB/s", "FP32 60.0 Tflop/s", "v1", "gemm", "Arithmetic intensity (flop/B)"} <= set(texts(made))
+    assert {"copy 4.00 TB/s", "FP32 60.0 TFLOP/s", "v1", "gemm", "Arithmetic intensity (FLOP/B)"} <= set(texts(made))
     assert rows(made)[1:3] == [
-        ["v1", "0.250 flop/B", "800 Gflop/s", "1.00 Tflop/s", "80.0 %"],
-        ["gemm", "64.0 flop/B", "30.0 Tflop/s", "60.0 Tflop/s", "50.0 %"],
+        ["v1", "0.250 FLOP/B", "800 GFLOP/s", "1.00 TFLOP/s", "80.0 %"],
+        ["gemm", "64.0 FLOP/B", "30.0 TFLOP/s", "60.0 TFLOP/s", "50.0 %"],
     ]
     assert "屋顶线" in draw("roofline v1", "x", "zh", values)
 

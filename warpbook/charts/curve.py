@@ -34,7 +34,7 @@ WORDS = {
 }
 AXES = {
     "en": {
-        "flop/B": "Arithmetic intensity (flop/B)",
+        "flop/B": "Arithmetic intensity (FLOP/B)",
         "B": "Size",
         "s": "Time",
         "B/s": "Bandwidth",
@@ -43,7 +43,7 @@ AXES = {
         "W": "Power",
     },
     "zh": {
-        "flop/B": "算术强度（flop/B）",
+        "flop/B": "算术强度（FLOP/B）",
         "B": "数据量",
         "s": "时间",
         "B/s": "带宽",

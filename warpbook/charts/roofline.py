@@ -14,7 +14,7 @@ CEILINGS = ("copy.rate", "fma32.flops")  # of the article `devices`
 WORDS = {
     "en": {
         "title": "Roofline, measured on {device} · {date}",
-        "x": "Arithmetic intensity (flop/B)",
+        "x": "Arithmetic intensity (FLOP/B)",
         "y": "Rate",
         "name": "Kernel",
         "roof": "Roof there",
@@ -33,7 +33,7 @@ WORDS = {
     },
     "zh": {
         "title": "屋顶线（roofline），测自 {device} · {date}",
-        "x": "算术强度（flop/B）",
+        "x": "算术强度（FLOP/B）",
         "y": "速率",
         "name": "核函数",
         "roof": "该处的屋顶",
