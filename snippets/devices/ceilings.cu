@@ -9,10 +9,13 @@
 // Every value that a kernel computes is written, so that the compiler keeps it and the program can check it.
 #include <cuda_fp16.h>
 
+#ifndef CHAINS
+#define CHAINS 12  // independent chains a thread, to cover the latency of the instruction
+#endif
+
 using Index = long long;
 
 constexpr int UNROLL = 4;   // independent 16-byte loads a thread has in flight
-constexpr int CHAINS = 8;   // independent chains a thread, to cover the latency of the instruction
 constexpr int STEPS = 32;   // steps a turn of the loop: CHAINS * STEPS instructions for about three of the loop's own
 constexpr int APART = 512;  // bytes that a warp's loads of 16 bytes a lane cover
 

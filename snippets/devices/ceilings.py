@@ -15,12 +15,13 @@ import pycuda.autoprimaryctx  # noqa: F401
 import pycuda.driver as cuda
 import warpbench as wb
 
-CHAINS, STEPS, UNROLL = 8, 32, 4  # as in ceilings.cu
+STEPS, UNROLL = 32, 4  # as in ceilings.cu
 LAUNCHES = 256  # in a row; the driver queues about a thousand
 GPU = wb.is_gpu()
 
 wb.needs("8.0")  # mma.sync of 16 × 8 × 16
-module = wb.module("devices/ceilings.cu")
+module = wb.module("devices/ceilings.cu", CHAINS=12)
+module_eight = wb.module("devices/ceilings.cu", CHAINS=8)
 device = cuda.Context.get_device()
 sms = device.multiprocessor_count
 rng = np.random.default_rng(20261122)
@@ -177,10 +178,10 @@ KINDS = {  # element type, lanes of one chain, operations of one step of one lan
 }
 
 
-def chaining(kind: str, rounds: int, blocks: int, threads: int) -> Probe:
+def chaining(kind: str, rounds: int, blocks: int, threads: int, chains: int = 12) -> Probe:
     """Chains of x * x + c, or of x * a + c in integers; every end of every chain is checked to the bit."""
     dtype, lanes, operations = KINDS[kind]
-    kernel, n = module.get_function(kind), CHAINS * threads * lanes
+    kernel, n = (module if chains == 12 else module_eight).get_function(kind), chains * threads * lanes
     a, c = (1664525, 1013904223) if kind == "imad" else (0.0, -1.90625)
     start = words(n) if kind == "imad" else rng.uniform(-1, 1, n).astype(dtype)
     scalars = [np.full(lanes, scalar, dtype) for scalar in (a, c)]
@@ -298,8 +299,8 @@ def check_all() -> None:
         once(sharing(rounds, blocks=2, threads=threads))
     print("shared_read: every sum right")
     for kind, (dtype, _, _) in KINDS.items():
-        for threads, rounds in ((1, 1), (33, 2), (96, 3)):
-            once(chaining(kind, rounds, blocks=2, threads=threads))
+        for threads, rounds, chains in ((1, 1, 12), (33, 2, 8), (96, 3, 12)):
+            once(chaining(kind, rounds, 2, threads, chains))
         print(f"{kind}: chains of {3 * STEPS} steps in {np.dtype(dtype).name}, every bit right")
     for warps, rounds in ((1, 1), (3, 5)):
         once(tensoring(rounds, blocks=2, warps=warps))
@@ -325,7 +326,7 @@ def measure(name: str, probe: Probe, unit: str, repeats: int = 50) -> wb.Timing:
 
 def measure_all() -> None:
     gib = 2**30 // 16  # packs
-    load = chaining("fma32", 512, 8 * sms, 128)
+    load = chaining("fma32", 384, 8 * sms, 128)
     for i in range(400):  # wakes the clocks
         load.launch(i)
     blocks = 4 * sms
@@ -341,7 +342,8 @@ def measure_all() -> None:
     measure("l2", reading(cached // 16, 128, blocks), "B/s")
     measure("shared", sharing(512, 2 * sms, 1024), "B/s")
     for kind in ("fma32", "fma64", "fma16", "imad"):
-        measure(kind, chaining(kind, 512, 8 * sms, 128), "1/s" if kind == "imad" else "flop/s")
+        measure(kind, chaining(kind, 384, 8 * sms, 128), "1/s" if kind == "imad" else "flop/s")
+    measure("fma16_eight", chaining("fma16", 512, 8 * sms, 128, chains=8), "flop/s")
     measure("mma16", tensoring(4096, 2 * sms, 8), "flop/s")
     measure("h2d", linking(("up",), 2**28), "B/s", repeats=30)
     measure("d2h", linking(("down",), 2**28), "B/s", repeats=30)
@@ -460,7 +462,7 @@ def claims() -> None:
              ("float32 is multiplied and added at {} or more", "float32 乘加不低于 {}"), per[0]),
             ("fma64.flops", "Tflop/s", 2 * fma64, 0.95,
              ("float64 is multiplied and added at {} or more", "float64 乘加不低于 {}"), per[1]),
-            ("fma16.flops", "Tflop/s", 4 * fma16, 0.77,
+            ("fma16.flops", "Tflop/s", 4 * fma16, 0.9,
              ("pairs of float16 are multiplied and added at {} or more", "float16 成对乘加不低于 {}"), per[2]),
             ("imad.rate", "T/s", imad, 0.95,
              ("int32 is multiplied and added at {} or more", "int32 乘加不低于 {}"), per[3]),
@@ -510,6 +512,16 @@ def claims() -> None:
             source="62.9 % of the peak, as Luo et al. found on an H100",
             source_zh="峰值的 62.9 %，Luo 等在 H100 上所得",
         )
+    wb.claim(
+        "fma16.eight",
+        en="with eight chains a thread instead of twelve, float16 goes at most 0.9 times as fast",
+        zh="每个线程八条链而不是十二条时，float16 的速度至多是后者的 0.9 倍",
+        ratio=("fma16_eight.flops", "fma16.flops"),
+        at_most=0.9,
+        predicted=0.8,
+        source="machine code: of 256 instructions the last 32 have no partner in the other pipe",
+        source_zh="机器码：256 条指令中，最后 32 条在另一条管线里没有搭档",
+    )
     wb.claim(
         "launch.short",
         en="of launches in a row, each takes the device at most 2.5 µs",
