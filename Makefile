@@ -60,6 +60,8 @@ test-pycuda: setup
 	@$(RUN) pytest -n 0 tests/pycuda $(ARGS)
 
 sweep: setup
+	@.venv/bin/python tests/softcuda/sweep/header_forms.py --compilers all --forms
+	@.venv/bin/python tests/softcuda/sweep/sweep.py --variants all --architectures 75,90,100a,120 --forms $(ARGS)
 	@.venv/bin/python tests/softcuda/sweep/sweep.py --compilers all --forms $(ARGS)
 
 fuzz: setup

@@ -18,13 +18,13 @@ INSTALLED = "13.0"  # softcuda's own, beside the Python that runs this
 RELEASES = ("12.9", INSTALLED, "13.1", "13.2", "13.3", "13.4", "13.5")
 
 # What each knows is asked of it; this is what the sweep wants.
-ARCHITECTURES = "75 80 86 87 88 89 90 90a 100 100a 100f 110 120 120a".split()  # noqa: SIM905
+ARCHITECTURES = "75 80 86 87 88 89 90 90a 100 100a 100f 103 110 120 120a 121".split()  # noqa: SIM905
 VARIANTS = {
     "": [],
     "G": ["-G"],
     "lineinfo": ["-lineinfo"],
-    "fast": ["-use_fast_math"],
-    "ftz": ["-ftz=true", "-prec-div=false", "-prec-sqrt=false", "-fmad=false"],
+    "fast": ["-use_fast_math", "-DFAST", "-DFLUSHES"],  # the files have no other way to know
+    "ftz": ["-ftz=true", "-prec-div=false", "-prec-sqrt=false", "-fmad=false", "-DFLUSHES"],
     "O0": ["-Xcicc", "-O0"],
 }
 

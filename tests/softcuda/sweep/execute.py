@@ -2,6 +2,7 @@
 
 A job is {"ptx": path, "source": path}; its result {"loaded": bool, "refused": what the driver said,
 "right": [kernel, …], "wrong": {kernel: why}}.  One process serves many modules, each in a context of its own.
+A job {"text": PTX} is only loaded: {"loaded": bool, "refused": …}.
 """
 
 from __future__ import annotations
@@ -89,6 +90,26 @@ def verdict(report: bytes, test: dict, capability: int) -> str:
     return ""
 
 
+def load(cu: Driver, text: bytes) -> tuple[ctypes.c_void_p, str]:
+    """The module, and what the driver said if it refused."""
+    module, log = ctypes.c_void_p(), ctypes.create_string_buffer(4096)
+    keys = (ctypes.c_int * 2)(JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE)
+    values = (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))
+    try:
+        cu.cuModuleLoadDataEx(ctypes.byref(module), text, 2, keys, values)
+    except RuntimeError as error:
+        return module, f"{error}: {log.value.decode().strip()}"
+    return module, ""
+
+
+def only_load(cu: Driver, text: str) -> dict:
+    context = ctypes.c_void_p()
+    cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+    _, refused = load(cu, text.encode())
+    cu.cuCtxDestroy_v2(context)
+    return {"loaded": not refused, "refused": refused}
+
+
 def run(cu: Driver, job: dict) -> dict:
     result = {"loaded": False, "refused": "", "right": [], "wrong": {}}
     text = Path(job["ptx"]).read_bytes()
@@ -96,16 +117,11 @@ def run(cu: Driver, job: dict) -> dict:
     capability = int(target.group(1))
     waiting = tests(Path(job["source"]).read_text())
     while waiting or not result["loaded"]:  # a fault ends the context: the tests after it get a new one
-        context, module = ctypes.c_void_p(), ctypes.c_void_p()
+        context = ctypes.c_void_p()
         cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
         try:
-            log = ctypes.create_string_buffer(4096)
-            keys = (ctypes.c_int * 2)(JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE)
-            values = (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))
-            try:
-                cu.cuModuleLoadDataEx(ctypes.byref(module), text, 2, keys, values)
-            except RuntimeError as error:
-                result["refused"] = f"{error}: {log.value.decode().strip()}"
+            module, result["refused"] = load(cu, text)
+            if result["refused"]:
                 return result
             result["loaded"] = True
             for name, test in list(waiting.items()):
@@ -141,7 +157,8 @@ def main() -> None:
     cu = Driver()
     cu.cuInit(0)
     for line in sys.stdin:
-        print(json.dumps(run(cu, json.loads(line))), file=answers, flush=True)
+        job = json.loads(line)
+        print(json.dumps(only_load(cu, job["text"]) if "text" in job else run(cu, job)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -214,7 +214,9 @@ TEST(one_argument_5, 1, 2) {
 TEST(two_arguments, 1, 2) {
     NEAR(powf(hide(1.5f), hide(2.25f)), 2.4900343193257237, 4e-06);
     NEAR(powf(hide(3.0f), hide(-4.0f)), 0.012345679012345678, 4e-06);
+#ifndef FAST  // a fast power is 2^(y log2 x), which is NaN for what is below zero or not a number
     NEAR(powf(hide(-2.0f), hide(3.0f)), -8.0, 4e-06);
+#endif
     NEAR(atan2f(hide(1.5f), hide(-2.25f)), 2.5535900500422257, 4e-06);
     NEAR(atan2f(hide(-3.0f), hide(4.0f)), -0.6435011087932844, 4e-06);
     SAME(fmodf(hide(7.75f), hide(2.5f)), 0.25f);
@@ -274,15 +276,23 @@ TEST(corners, 1, 2) {
     SAME(expf(infinity), infinity);
     SAME(expf(-infinity), zero);
     SAME(logf(zero), -infinity);
+#ifndef FAST
     SAME(powf(none, zero), one);
+    NEAR(sinf(hide(10000000000.0f)), -0.4875060250875107, 1e-5);
+#endif
     SAME(fmaxf(none, one), one);
     SAME(fminf(one, none), one);
     SAME(atan2f(zero, -one), 3.141592653589793f);
     NEAR(tgammaf(hide(5.0f)), 24, 1e-6);
     SAME(cbrtf(-zero), -zero);
-    NEAR(sinf(hide(10000000000.0f)), -0.4875060250875107, 1e-5);
     const float tiny = hide(1e-40f);
+#ifdef FLUSHES
+    SAME(sqrtf(tiny), zero);
+    SAME(log2f(tiny), -infinity);
+    SAME(tiny / one, zero);
+#else
     NEAR(sqrtf(tiny), 9.99999e-21, 1e-4);
     NEAR(log2f(tiny), -132.8771237954945 * 1, 1e-4);
     SAME(tiny / one, tiny);
+#endif
 }

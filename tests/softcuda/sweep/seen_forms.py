@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 FORMS = Path(__file__).resolve().parent / "forms.txt"
-TYPES = "pred b8 b16 b32 b64 b128 s16 s32 s64 u16 u32 u64 f32 f64 f16 f16x2 bf16 bf16x2".split()  # noqa: SIM905
+TYPES = "pred b8 s8 u8 b16 b32 b64 b128 s16 s32 s64 u16 u32 u64 f32 f64 f16 f16x2 bf16 bf16x2".split()  # noqa: SIM905
 
-NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"]*"', re.DOTALL)
+NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"]*"|\.(?:loc|file)\b[^\n]*', re.DOTALL)
 INITIALISER = re.compile(r"=\s*\{[^;]*\}\s*;")
 VECTOR = re.compile(r"\{([^{};]*)\}(?=\s*[,;\]])")
 REGISTER = re.compile(r"\.reg\s*\.(\w+)\s+(.+)", re.DOTALL)
