@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from softcuda import _toolkit
+from softcuda import _toolkit  # type: ignore[attr-defined]  # mypy takes the folder for it
 
 ROOT = Path(__file__).parents[1]
 CHECKED = ROOT / "softcuda" / "build" / "checked"
