@@ -41,9 +41,10 @@ inline void load_row(R* row, uint32_t lanes, const uint64_t* at, uint64_t offset
 }
 
 // a[i] of global memory, with all lanes at work: one copy of a row.  Null: something else.
-template <class T>
+// Who listens has been told of an access before it runs, but for generic addresses (Heard::access).
+template <Region region, class T>
 inline std::byte* whole_row(Warp& warp, const Op& op, uint32_t lanes, Access access) {
-    if (lanes != all_lanes || op.small[1] != 8 || warp.observer) return nullptr;
+    if (lanes != all_lanes || op.small[1] != 8 || (region == Region::generic && warp.observer)) return nullptr;
     const uint64_t* base = warp.row<uint64_t>(op.a);
     const uint64_t begin = base[0], first = begin + op.imm;
     uint64_t differs = 0;
@@ -57,7 +58,7 @@ inline std::byte* whole_row(Warp& warp, const Op& op, uint32_t lanes, Access acc
 // The same of shared memory.
 template <class T>
 inline std::byte* whole_shared_row(Warp& warp, const Op& op, uint32_t lanes) {
-    if (lanes != all_lanes || op.small[1] != 4 || warp.observer) return nullptr;
+    if (lanes != all_lanes || op.small[1] != 4) return nullptr;
     const uint32_t* base = warp.row<uint32_t>(op.a);
     const uint32_t begin = base[0], first = begin + static_cast<uint32_t>(op.imm);
     uint32_t differs = 0;
@@ -67,10 +68,9 @@ inline std::byte* whole_shared_row(Warp& warp, const Op& op, uint32_t lanes) {
     return warp.block->shared + first;
 }
 
-// Shared memory with 32-bit offsets.  False: something is wrong or watched, take the long way.
+// Shared memory with 32-bit offsets.  False: something is wrong, take the long way.
 template <class T, class R>
 inline bool load_shared(Warp& warp, const Op& op, uint32_t lanes, const uint32_t* rows, uint64_t count) {
-    if (warp.observer) return false;
     alignas(64) uint32_t at[warp_size];
     uint64_t beyond = 0;
     if (op.small[1] == 4) {
@@ -124,7 +124,7 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     uint64_t* at = addresses.at;
     if (op.small[3] & mark_spins) ++warp.spins;
     if constexpr (!vector && (region == Region::global || region == Region::generic)) {
-        if (const std::byte* row = whole_row<T>(warp, op, lanes, Access::load)) {
+        if (const std::byte* row = whole_row<region, T>(warp, op, lanes, Access::load)) {
             T values[warp_size];
             std::memcpy(values, row, sizeof values);
             R* wide = warp.row<R>(op.dst);
@@ -139,7 +139,7 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     }
     if constexpr (region == Region::kernel_param && !vector) {
         const Launch& launch = *warp.block->launch;
-        if (op.small[1] == 0 && op.imm % sizeof(T) == 0 && op.imm + sizeof(T) <= launch.param_bytes && !warp.observer) {
+        if (op.small[1] == 0 && op.imm % sizeof(T) == 0 && op.imm + sizeof(T) <= launch.param_bytes) {
             T value;
             std::memcpy(&value, launch.params + op.imm, sizeof value);
             each_lane(warp.row<R>(op.dst), lanes, [=](int) { return static_cast<R>(value); });
@@ -217,7 +217,7 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
     uint64_t* at = addresses.at;
     if constexpr (!vector && sizeof(T) == sizeof(R) && (region == Region::global || region == Region::generic)) {
-        if (std::byte* row = whole_row<T>(warp, op, lanes, Access::store)) {
+        if (std::byte* row = whole_row<region, T>(warp, op, lanes, Access::store)) {
             std::memcpy(row, warp.row<R>(op.dst), sizeof(T) * warp_size);
             return;
         }
