@@ -195,6 +195,16 @@ def whole(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def mix(m: dict[str, float], total: float) -> str:
+    """The pipes that instructions go to, the busiest first."""
+    prefix, suffix = "softcuda__warp_instructions_pipe_", ".sum"
+    pipes = {name[len(prefix) : -len(suffix)]: count for name, count in m.items() if name.startswith(prefix)}
+    shares = sorted(
+        ((100 * count / total, name) for name, count in pipes.items() if count), key=lambda x: (-x[0], x[1])
+    )
+    return ", ".join(f"{name} {share:.0f} %" if share >= 0.5 else f"{name} < 1 %" for share, name in shares)
+
+
 def summary(launch: Launch) -> list[str]:
     """What there is to say of a kernel, a line a part of the machine."""
     m: dict[str, float] = defaultdict(float, launch.metrics)
@@ -204,6 +214,8 @@ def summary(launch: Launch) -> list[str]:
         f" {m['softcuda__active_lanes_per_warp_instruction.ratio']:.1f} of 32 lanes active"
         f"; {whole(m['softcuda__branches.sum'])} branches, {whole(m['softcuda__branches_diverged.sum'])} diverged"
     ]
+    if pipes := mix(m, total):
+        out.append(f"  by pipe: {pipes}")
     for kind, word in (("ld", "loads"), ("st", "stores"), ("atom", "atomics"), ("red", "reductions")):
         if requests := m[f"l1tex__t_requests_pipe_lsu_mem_global_op_{kind}.sum"]:
             sectors = m[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum"]
@@ -234,7 +246,11 @@ def summary(launch: Launch) -> list[str]:
     shared = m["launch__shared_mem_per_block_static"] + m["launch__shared_mem_per_block_dynamic"]
     out.append(
         f"  {whole(m['launch__registers_per_thread'])} registers a thread, {whole(shared)} bytes of shared memory"
-        f" a block; occupancy {m['sm__maximum_warps_per_active_cycle_pct']:.0f} %, limited by "
+        " a block"
+    )
+    out.append(
+        f"  occupancy {m['sm__maximum_warps_per_active_cycle_pct']:.0f} %:"
+        f" {least:.0f} block{'s' * (least != 1)} an SM, limited by "
         + " and ".join(name for name, limit in limits.items() if limit == least)
     )
     return out
@@ -295,8 +311,8 @@ def main(arguments: list[str]) -> int:
     """`softcuda profile [--json FILE] [-m] PROGRAM ...`; the program's ending stays its own."""
     file = None
     if arguments[:1] == ["--json"]:
-        file, arguments = _output.take_json_file("profile", arguments)
-    _cli.check_program(arguments)
+        file, arguments = _output.take_file("profile", arguments)
+    _cli.check_program("profile", arguments)
     with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
         os.environ["SOFTCUDA_INSPECT"] = f"profile:{folder}"  # child processes inherit it
         whole_run = False
