@@ -70,6 +70,28 @@ def test_json_has_an_object_a_launch(profile, tmp_path):
     assert loads[0]["metrics"]["softcuda__active_lanes_per_warp_instruction.ratio"] == 16
 
 
+def test_each_line_has_its_own_modules_source(profile, tmp_path):
+    """Modules that take turns, all called kernel.cu by PyCUDA."""
+    (tmp_path / "turns.py").write_text("""
+import numpy as np
+import pycuda.autoinit
+import pycuda.gpuarray as gpuarray
+from pycuda.compiler import SourceModule
+
+one, two = (SourceModule("__global__ void " + name + "(int *a) { a[0] = %d; }" % (i + 7)).get_function(name)
+            for i, name in enumerate(["one", "two"]))
+a = gpuarray.zeros(1, np.int32)
+for kernel in (one, two, one):
+    kernel(a, grid=(1, 1), block=(1, 1, 1))
+""")
+    done = profile("--json", "out.json", "turns.py")
+    assert done.returncode == 0, done.stderr
+    launches = json.loads((tmp_path / "out.json").read_text())
+    own = [launch for launch in launches if launch["kernel"] in ("one", "two")]  # gpuarray.zeros launches one, too
+    sources = [launch["lines"][0]["source"] for launch in own]
+    assert [source[-11:] for source in sources] == ["a[0] = 7; }", "a[0] = 8; }", "a[0] = 7; }"]
+
+
 @pytest.mark.parametrize(
     ("ending", "status", "told"), [("7", 1, "7"), ("raise", 1, "ValueError: of the program's own")]
 )

@@ -16,6 +16,7 @@ import re
 import shutil
 import sys
 import tempfile
+import textwrap
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable
@@ -173,18 +174,17 @@ def read(folder: Path) -> list[Launch]:
     """The launches of a program and its child processes; what a process was writing when it was killed is left out."""
     launches = []
     for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_ctime):
-        sources: dict[str, list[str]] = {}
+        programs: dict[int, dict[str, list[str]]] = defaultdict(dict)  # their sources
         for line in path.read_text(errors="replace").splitlines():
             try:
                 raw = json.loads(line)
             except ValueError:
                 continue
             if "sources" in raw:
-                sources = {}
                 for file, text in raw["sources"].items():
-                    sources |= unpacked(file, text)
+                    programs[raw["program"]] |= unpacked(file, text)
             else:
-                launches.append(Launch(raw, sources))
+                launches.append(Launch(raw, programs[raw["program"]]))
     return launches
 
 
@@ -291,6 +291,15 @@ def table(launch: Launch, width: int, most: int = 12) -> list[str]:
     return out
 
 
+def folded(lines: list[str], width: int) -> list[str]:
+    """Lines that are too long, in several."""
+    out = []
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())]
+        out += textwrap.wrap(line, width, subsequent_indent=indent + "    " * bool(indent), break_long_words=False)
+    return out
+
+
 def report(launches: list[Launch]) -> str:
     """Kernels in the order of their first launches; those of one shape and one outcome are told once."""
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
@@ -302,8 +311,10 @@ def report(launches: list[Launch]) -> str:
         launch = launches[indices[0]]
         which = f"launch {indices[0] + 1}" if len(indices) == 1 else f"{len(indices)} launches, first {indices[0] + 1}"
         shape = f"grid {'x'.join(map(str, launch.grid))}, block {'x'.join(map(str, launch.block))}"
-        out += ["", f"{launch.kernel}  ({which} of {len(launches)}; {shape})", *summary(launch), *table(launch, width)]
-    out += ["", "Requests, sectors and bank conflicts are what a GPU counts; the rest is counted on PTX or modelled."]
+        head = f"{launch.kernel}  ({which} of {len(launches)}; {shape})"
+        out += ["", head, *folded(summary(launch), width), *table(launch, width)]
+    ending = "Requests, sectors and bank conflicts are what a GPU counts; the rest is counted on PTX or modelled."
+    out += ["", *folded([ending], width)]
     return "\n".join(out[1:])
 
 
