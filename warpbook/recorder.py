@@ -180,7 +180,9 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         out.append(Part(article, what, fresh, partial(count, command), save, 10.0))
     if not gpu and gutter.wanted(pages):
         fresh = not gutter.stale(book, article)
-        out.append(Part(article, f"lines of {article}", fresh, partial(gutter.record, book, article), lambda: None, 30.0))
+        out.append(
+            Part(article, f"lines of {article}", fresh, partial(gutter.record, book, article), lambda: None, 30.0)
+        )
     return out
 
 
