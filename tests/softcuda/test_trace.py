@@ -291,9 +291,27 @@ def test_a_launch_that_fails(run, tmp_path):
     assert not of.raw["complete"] and of.steps()[-1]["stores"], "up to the store that failed"
 
 
+ENDLESS = """
+spin = kernel('__global__ void spin(volatile int *a) { while (a[0] == 0); }', "spin")
+spin(cuda.to_device(np.zeros(1, np.int32)), grid=(1, 1), block=(32, 1, 1))
+"""
+
+
+def test_a_launch_that_never_ends_is_told_as_far_as_it_went(tmp_path):
+    of = interrupted(tmp_path, ENDLESS, "spin")
+    assert not of.raw["complete"] and of.raw["message"] == "the program ended before the launch did"
+    assert len(of.steps()) >= 256
+
+
 def test_an_interrupted_run_tells_what_it_has(tmp_path):
-    (tmp_path / "program.py").write_text(HEAD + SUM + "import time\nprint('waits', flush=True)\ntime.sleep(60)\n")
-    command = [sys.executable, "-m", "softcuda", "trace", "--kernel", "sum", "-o", "trace.json", "program.py"]
+    assert interrupted(tmp_path, SUM, "sum").raw["complete"], "the block was done"
+
+
+def interrupted(tmp_path, source: str, kernel: str) -> Trace:
+    """Of a program that is ended by a signal."""
+    ending = "import time\ntime.sleep(1)\nprint('waits', flush=True)\ntime.sleep(60)\n"
+    (tmp_path / "program.py").write_text(HEAD + source + ending)
+    command = [sys.executable, "-m", "softcuda", "trace", "--kernel", kernel, "-o", "trace.json", "program.py"]
     running = subprocess.Popen(
         command, cwd=tmp_path, env=os.environ | {"SOFTCUDA_QUIET": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -303,4 +321,4 @@ def test_an_interrupted_run_tells_what_it_has(tmp_path):
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=60)
     assert running.returncode == -signal.SIGTERM
-    assert Trace((tmp_path / "trace.json").read_text()).raw["complete"], "the block was done"
+    return Trace((tmp_path / "trace.json").read_text())

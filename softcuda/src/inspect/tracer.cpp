@@ -75,6 +75,7 @@ void Tracer::launch_begin(const Program& program, const Function& kernel, const 
     }
     out_ << "}}\n";
     tell_memories(kernel, config);
+    out_.flush();
 }
 
 // What addresses point into: allocations, the first that a parameter names by that parameter, and shared variables.
@@ -212,6 +213,7 @@ void Tracer::close(Step& step, bool ran) {
 
 void Tracer::flush() {
     for (; !steps_.empty() && !steps_.front().open; steps_.pop_front()) out_ << steps_.front().text;
+    if (count_ % 256 == 0 || count_ == wanted_.steps) out_.flush();  // so that a run that is killed leaves most of it
 }
 
 // Row by row; of a predicate its lanes, as a mask.
