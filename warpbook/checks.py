@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbook import claims, prose, records
+from warpbook import claims, gutter, prose, records
 from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
 from warpbook.pages import Block, Page
@@ -24,6 +24,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         return out
     for article in book.articles():
         out += parted(book, article) + unnamed(book, article)
+        out += gutter.stale(book, article)
         for device in devices:
             out += records.stale(book, device, article)
         out += claims.broken(book, PRIMARY, article)

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from warpbook import claims, compare, counters, records
+from warpbook import claims, compare, counters, gutter, records
 from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.pages import Page, pair_of_pages
 from warpbook.run import Run, present_device, run_page, run_program
@@ -178,6 +178,11 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         fresh = kept["counters"].get(command, {}).get("code") == records.counters_hash(book, command, metrics)
         what = f"counters of {command}"
         out.append(Part(article, what, fresh, partial(count, command), save, 10.0))
+    if not gpu and gutter.wanted(pages):
+        fresh = not gutter.stale(book, article)
+        out.append(
+            Part(article, f"lines of {article}", fresh, partial(gutter.record, book, article), lambda: None, 30.0)
+        )
     return out
 
 

@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import charts, claims, devices, ledger, prose, records
+from warpbook import charts, claims, devices, gutter, ledger, prose, records
 from warpbook.book import SOFTCUDA, BookError
-from warpbook.pages import Page
+from warpbook.pages import Block, Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
-DIRECTIVE = re.compile(r"(claims|ledger|devices|chart:[^{}]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
+DIRECTIVE = re.compile(r"(claims|lines:[\w#@./-]+|ledger|devices|chart:[^{}]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
 WORDS = {
     "en": {
         "output": "Output",
@@ -63,6 +63,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
     lines: list[str] = []
     fenced = {block.start: block for block in page.blocks}
     outputs = Outputs(page, language, out.problems)
+    listing: Block | None = None  # the last one shown
     python = 0
     i = 0
     while i < len(page.lines):
@@ -70,6 +71,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         if block:
             end = i + len(block.lines) + 1
             lines += [line.text for line in page.lines[i : end + 1]]
+            listing = block
             if block.is_python:
                 add_token(out, lines, outputs.box(python), block.indent)
                 python += 1
@@ -80,7 +82,8 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         alone = EXPRESSION.fullmatch(line.text.strip())
         directive = DIRECTIVE.match(alone[1]) if alone else None
         if directive:
-            made = tried(out, where, partial(show, page, language, values, directive[1], outputs, root))
+            shown = partial(show, page, language, values, directive[1], outputs, root, listing)
+            made = tried(out, where, shown)
             add_token(out, lines, made, line.text[: len(line.text) - len(line.text.lstrip())])
         else:
             text = substitute(line.text, partial(value, out, where, page, language, values, root))
@@ -227,8 +230,15 @@ class Outputs:
 # -- directives --------------------------------------------------------------------------------------------------
 
 
-def show(page: Page, language: str, values: Values, text: str, outputs: Outputs, root: str) -> str:
+def show(
+    page: Page, language: str, values: Values, text: str, outputs: Outputs, root: str, listing: Block | None
+) -> str:
     kind, _, name = text.partition(":")
+    if kind == "lines":
+        wanted = gutter.parse(page, f"{{{{ {text} }}}}")
+        if wanted is None:
+            raise BookError(f'"{text}" is not lines:KERNEL, lines:KERNEL#LAUNCH or lines:KERNEL@PROGRAM.py')
+        return gutter.fold_out(page, language, wanted, listing, root)
     if kind == "chart":
         return of_each(values, lambda one: charts.draw(name, page.article, language, one))
     if kind == "figure":

@@ -57,8 +57,11 @@ def environment(book: Book, article: str) -> dict[str, str]:
     return env
 
 
-def run_page(page: Page, python: str = sys.executable) -> list[str]:
-    """Run the page's Python blocks top to bottom; what each printed. Raises RunError at the first that fails."""
+def run_page(page: Page, python: str = sys.executable, through: tuple[str, ...] = ()) -> list[str]:
+    """Run the page's Python blocks top to bottom; what each printed. Raises RunError at the first that fails.
+
+    `through`: Python's options that start something else first, which runs the blocks, such as a profiler.
+    """
     blocks = page.python
     if not blocks:
         return []
@@ -73,7 +76,7 @@ def run_page(page: Page, python: str = sys.executable) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
         job, result = Path(folder, "job.json"), Path(folder, "result.jsonl")
         job.write_text(json.dumps(jobs), "utf-8")
-        code, _, errors = call([python, "-P", str(CHILD), str(job), str(result)], page.book, env, page.name)
+        code, _, errors = call([python, "-P", *through, str(CHILD), str(job), str(result)], page.book, env, page.name)
         done = [json.loads(line) for line in result.read_text("utf-8").splitlines()] if result.exists() else []
     for block, answer in zip(blocks, done, strict=False):
         failure = answer["failure"]
@@ -90,7 +93,13 @@ def run_page(page: Page, python: str = sys.executable) -> list[str]:
     return [answer["stdout"] for answer in done]
 
 
-def run_program(book: Book, program: Path, arguments: tuple[str, ...] = (), python: str = sys.executable) -> Run:
+def run_program(
+    book: Book,
+    program: Path,
+    arguments: tuple[str, ...] = (),
+    python: str = sys.executable,
+    through: tuple[str, ...] = (),
+) -> Run:
     """Run `python snippets/<article>/<program>.py`. Raises RunError if it fails."""
     name = book.relative(program)
     env = environment(book, program.parent.name)
@@ -98,7 +107,7 @@ def run_program(book: Book, program: Path, arguments: tuple[str, ...] = (), pyth
     with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
         out = Path(folder, "values.json")
         env["WARPBENCH_OUT"] = str(out)
-        code, stdout, errors = call([python, name, *arguments], book, env, name)
+        code, stdout, errors = call([python, *through, name, *arguments], book, env, name)
         seconds = time.monotonic() - start
         if code == SKIPPED and (said := SKIPS.findall(stdout)):
             return Run(stdout, seconds, skipped=said[-1])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -47,6 +50,37 @@ __global__ void halve(float *x)
 }
 }
 """
+
+
+WRAPPED = """__device__ float half_of(float x)
+{
+    return x / 2;
+}
+__global__ void halve(float *x)
+{
+    x[threadIdx.x] = half_of(x[threadIdx.x ^ 1]);
+}"""
+
+
+def test_lines_are_those_of_the_string_that_sourcemodule_was_given(nvcc):
+    done = nvcc("--cubin", "-arch", "sm_90", "kernel.cu", source='extern "C" {\n%s\n}\n' % WRAPPED)  # noqa: UP031
+    assert done.returncode == 0, done.stderr
+    ptx = (nvcc.folder / "kernel.cubin").read_text()
+    places = re.findall(r"^\t\.loc\t1 (\d+)", ptx, re.MULTILINE)
+    assert set(places) == {"3", "5", "7", "8"}, "as numbered above, also in what was inlined"
+    assert set(re.findall(r"inlined_at 1 (\d+)", ptx)) == {"7"}
+    packed = re.search(r"// softcuda: source=kernel.cu text=(\S+)", ptx)
+    assert packed and zlib.decompress(base64.b64decode(packed[1])).decode() == WRAPPED + "\n"
+
+
+def test_other_sources_keep_their_lines(nvcc):
+    """An author's own `extern "C" {`, or lines that were named: what is in the file counts."""
+    source = 'extern "C" {\n#line 40\n__global__ void k(int *a) { a[0] = 1; }\n}\n'
+    assert nvcc("--cubin", "-arch", "sm_90", "kernel.cu", source=source).returncode == 0
+    assert "\t.loc\t1 40 " in (nvcc.folder / "kernel.cubin").read_text()
+    (nvcc.folder / "mine.cu").write_text('extern "C" {\n__global__ void k(int *a) { a[0] = 1; }\n}\n')
+    assert nvcc("--cubin", "-arch", "sm_90", "mine.cu").returncode == 0
+    assert "\t.loc\t1 2 " in (nvcc.folder / "mine.cubin").read_text()
 
 
 def test_cubin_is_ptx_with_the_snippets_own_lines_and_ptxas_figures(nvcc):

@@ -8,19 +8,15 @@ what it found until it crashed, can be told too.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import textwrap
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from softcuda import _output
+from softcuda import _child, _cli, _output
 from softcuda._profile import unpacked
 
 Finding = dict[str, Any]
@@ -296,35 +292,11 @@ def report(findings: list[Finding]) -> str:
     return "\n".join(out)
 
 
-def run(arguments: list[str], folder: str) -> int:
-    """The program in a process of its own; signals are its business."""
-    environment = os.environ | {"SOFTCUDA_INSPECT": f"check:{folder}"}
-    command = [sys.executable, "-m", "softcuda", "run", *arguments]
-
-    before: dict[signal.Signals, Any] = {}
-    child: subprocess.Popen[bytes] | None = None
-
-    def hand_on(number: int, _: FrameType | None) -> None:
-        if child is not None and number != signal.SIGINT:  # the terminal sends that one to both
-            child.send_signal(number)
-
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            before[number] = signal.signal(number, hand_on)
-        child = subprocess.Popen(command, env=environment)
-        return child.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def main(arguments: list[str]) -> int:
     """`softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM ...`: 1 if anything was found.
 
     The status of a program that fails stays its own.
     """
-    from softcuda._cli import not_python
-
     file, strict, seed = None, False, []
     while arguments[:1] in (["--json"], ["--strict"], ["--seed"]):
         if arguments[0] == "--strict":
@@ -335,19 +307,13 @@ def main(arguments: list[str]) -> int:
                 sys.exit("softcuda: check --seed needs a whole number (0: no shuffling)")
             seed, arguments = arguments[:2], arguments[2:]
             continue
-        file, arguments = _output.take_json_file("check", arguments)
-    if not arguments or arguments == ["-m"]:
-        sys.exit("softcuda: check what? softcuda check program.py, or softcuda check -m module")
-    if arguments[0] != "-m" and (mistake := not_python(Path(arguments[0]))):
-        sys.exit(f"softcuda: {mistake}")
+        file, arguments = _output.take_file("check", arguments)
+    _cli.check_program("check", arguments)
     with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
-        code = run([*seed, *arguments], folder)
+        code = _child.run([*seed, *arguments], {"SOFTCUDA_INSPECT": f"check:{folder}"})
         findings, complete = read(Path(folder))
     show(findings, file, partial=not complete or code < 0)
-    if code < 0:  # as the program ended, so do we
-        if -code not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
+    _child.end_as(code)
     return code or int(any(strict or not finding["library"] for finding in findings))
 
 

@@ -17,6 +17,7 @@ from softcuda import __version__, _select, _toolkit
 USAGE = """softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]
        softcuda profile [--json FILE] [-m] PROGRAM [ARGUMENTS...]
        softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM [ARGUMENTS...]
+       softcuda trace --kernel NAME [--block X[,Y[,Z]]] [--launch N] [--steps N] [-o FILE] [-m] PROGRAM [ARGUMENTS...]
        softcuda info
        softcuda --version"""
 
@@ -60,12 +61,12 @@ def not_python(program: Path) -> str:
     return ""
 
 
-def check_program(arguments: list[str]) -> None:
+def check_program(command: str, arguments: list[str]) -> None:
     """End with one line if `[-m] PROGRAM ...` names none that can run."""
     module = arguments[:1] == ["-m"]
     arguments = arguments[module:]
     if not arguments:
-        sys.exit("softcuda: run what? softcuda run program.py, or softcuda run -m module")
+        sys.exit(f"softcuda: {command} what? softcuda {command} program.py, or softcuda {command} -m module")
     if not module and (mistake := not_python(Path(arguments[0]))):
         sys.exit(f"softcuda: {mistake}")
 
@@ -77,7 +78,7 @@ def run(arguments: list[str]) -> int:
             sys.exit(f"softcuda: --seed {seed} is not a whole number (0: no shuffling)")
         os.environ["SOFTCUDA_SEED"] = seed
         arguments = arguments[2:]
-    check_program(arguments)
+    check_program("run", arguments)
     module = arguments[:1] == ["-m"]
     arguments = arguments[module:]
     program = Path(arguments[0])
@@ -89,12 +90,18 @@ def run(arguments: list[str]) -> int:
     sys.meta_path.insert(0, Bystanders())
     sys.argv = arguments
     if module:
-        sys.path[0] = os.getcwd()
+        put_first(os.getcwd())
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
         return 0
-    sys.path[0] = str(program.resolve().parent)
+    put_first(str(program.resolve().parent))
     runpy.run_path(str(program), run_name="__main__")
     return 0
+
+
+def put_first(folder: str) -> None:
+    """On sys.path, where Python has put its own guess, unless it was told not to (-P)."""
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
 
 
 def version_of(package: str) -> str:
@@ -182,6 +189,10 @@ def main() -> int:
         from softcuda import _check
 
         return _check.main(arguments[1:])
+    if arguments[:1] == ["trace"]:
+        from softcuda import _trace
+
+        return _trace.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="softcuda", usage=USAGE, description="A CUDA device made of software.")
     parser.add_argument("--version", action="version", version=f"softcuda {__version__}")
     parser.add_argument("command", choices=["run", "info"])

@@ -43,6 +43,9 @@ TAKES_VALUE = set(
     """.split()  # noqa: SIM905
 )
 
+# What PyCUDA's SourceModule puts around a source.
+WRAPPER = (b'extern "C" {\n', b"\n}\n")
+
 
 class Request:
     """What a command line asks of nvcc; `rest` is the command line without -o and its value."""
@@ -198,13 +201,42 @@ def constant_bytes(ptx: str) -> int:
     return total
 
 
-def source_note(path: str) -> str:
-    """The source that was compiled, so that who shows its lines need not find it again: PyCUDA deletes it."""
+def read_source(path: str) -> tuple[bytes, bool]:
+    """A source, and whether its first line is not the author's: PyCUDA's SourceModule puts `extern "C" {` before."""
     try:
         with open(path, "rb") as source:
             text = source.read()
     except OSError:
+        return b"", False
+    wrapped = os.path.basename(path) == "kernel.cu" and text.startswith(WRAPPER[0]) and text.endswith(WRAPPER[1])
+    return text, wrapped and not re.search(rb"^\s*#\s*(line\s+)?\d", text, re.MULTILINE)
+
+
+def own_lines(ptx: str, path: str) -> str:
+    """Lines of `path` counted as in the text that was given to SourceModule."""
+    files = re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', ptx, re.MULTILINE)
+    numbers = "|".join(number for number, name in files if os.path.basename(name) == os.path.basename(path))
+    if not numbers:
+        return ptx
+
+    def one_less(match: re.Match[str]) -> str:
+        return f"{match[1]}{max(1, int(match[2]) - 1)}"
+
+    return re.sub(rf"^(\s*\.loc\s+(?:{numbers})\s+)(\d+)", one_less, nested(ptx, numbers, one_less), flags=re.MULTILINE)
+
+
+def nested(ptx: str, numbers: str, one_less) -> str:
+    """The lines that inlined code came from, in the rest of a .loc."""
+    return re.sub(rf"^(\s*\.loc\s.*\binlined_at\s+(?:{numbers})\s+)(\d+)", one_less, ptx, flags=re.MULTILINE)
+
+
+def source_note(path: str) -> str:
+    """The source that was compiled, so that who shows its lines need not find it again: PyCUDA deletes it."""
+    text, wrapped = read_source(path)
+    if not text:
         return ""
+    if wrapped:
+        text = text[len(WRAPPER[0]) : -len(WRAPPER[1])] + b"\n"
     packed = binascii.b2a_base64(zlib.compress(text, 9), newline=False).decode()
     return f"// softcuda: source={os.path.relpath(path)} text={packed}"
 
@@ -233,6 +265,9 @@ def compile_source(nvcc: str, request: Request, options: list[str], scratch: str
         if name.endswith(".ptx") or (name == "result" and request.mode == "ptx"):
             with open(os.path.join(scratch, name), errors="replace") as kept:
                 texts.append(local_names(kept.read()))
+    for path in request.inputs:
+        if read_source(path)[1]:
+            texts = [own_lines(text, path) for text in texts]
     ptx = max(texts, key=target, default="")  # several -gencode: the newest architecture
     notes, messages = split_ptxas_info(done.stderr)
     if request.verbose:

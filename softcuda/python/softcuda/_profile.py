@@ -16,6 +16,7 @@ import re
 import shutil
 import sys
 import tempfile
+import textwrap
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable
@@ -173,18 +174,17 @@ def read(folder: Path) -> list[Launch]:
     """The launches of a program and its child processes; what a process was writing when it was killed is left out."""
     launches = []
     for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_ctime):
-        sources: dict[str, list[str]] = {}
+        programs: dict[int, dict[str, list[str]]] = defaultdict(dict)  # their sources
         for line in path.read_text(errors="replace").splitlines():
             try:
                 raw = json.loads(line)
             except ValueError:
                 continue
             if "sources" in raw:
-                sources = {}
                 for file, text in raw["sources"].items():
-                    sources |= unpacked(file, text)
+                    programs[raw["program"]] |= unpacked(file, text)
             else:
-                launches.append(Launch(raw, sources))
+                launches.append(Launch(raw, programs[raw["program"]]))
     return launches
 
 
@@ -193,6 +193,16 @@ def read(folder: Path) -> list[Launch]:
 
 def whole(number: float) -> str:
     return f"{number:,.0f}"
+
+
+def mix(m: dict[str, float], total: float) -> str:
+    """The pipes that instructions go to, the busiest first."""
+    prefix, suffix = "softcuda__warp_instructions_pipe_", ".sum"
+    pipes = {name[len(prefix) : -len(suffix)]: count for name, count in m.items() if name.startswith(prefix)}
+    shares = sorted(
+        ((100 * count / total, name) for name, count in pipes.items() if count), key=lambda x: (-x[0], x[1])
+    )
+    return ", ".join(f"{name} {share:.0f} %" if share >= 0.5 else f"{name} < 1 %" for share, name in shares)
 
 
 def summary(launch: Launch) -> list[str]:
@@ -204,6 +214,8 @@ def summary(launch: Launch) -> list[str]:
         f" {m['softcuda__active_lanes_per_warp_instruction.ratio']:.1f} of 32 lanes active"
         f"; {whole(m['softcuda__branches.sum'])} branches, {whole(m['softcuda__branches_diverged.sum'])} diverged"
     ]
+    if pipes := mix(m, total):
+        out.append(f"  by pipe: {pipes}")
     for kind, word in (("ld", "loads"), ("st", "stores"), ("atom", "atomics"), ("red", "reductions")):
         if requests := m[f"l1tex__t_requests_pipe_lsu_mem_global_op_{kind}.sum"]:
             sectors = m[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum"]
@@ -234,7 +246,11 @@ def summary(launch: Launch) -> list[str]:
     shared = m["launch__shared_mem_per_block_static"] + m["launch__shared_mem_per_block_dynamic"]
     out.append(
         f"  {whole(m['launch__registers_per_thread'])} registers a thread, {whole(shared)} bytes of shared memory"
-        f" a block; occupancy {m['sm__maximum_warps_per_active_cycle_pct']:.0f} %, limited by "
+        " a block"
+    )
+    out.append(
+        f"  occupancy {m['sm__maximum_warps_per_active_cycle_pct']:.0f} %:"
+        f" {least:.0f} block{'s' * (least != 1)} an SM, limited by "
         + " and ".join(name for name, limit in limits.items() if limit == least)
     )
     return out
@@ -275,6 +291,15 @@ def table(launch: Launch, width: int, most: int = 12) -> list[str]:
     return out
 
 
+def folded(lines: list[str], width: int) -> list[str]:
+    """Lines that are too long, in several."""
+    out = []
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())]
+        out += textwrap.wrap(line, width, subsequent_indent=indent + "    " * bool(indent), break_long_words=False)
+    return out
+
+
 def report(launches: list[Launch]) -> str:
     """Kernels in the order of their first launches; those of one shape and one outcome are told once."""
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
@@ -286,8 +311,10 @@ def report(launches: list[Launch]) -> str:
         launch = launches[indices[0]]
         which = f"launch {indices[0] + 1}" if len(indices) == 1 else f"{len(indices)} launches, first {indices[0] + 1}"
         shape = f"grid {'x'.join(map(str, launch.grid))}, block {'x'.join(map(str, launch.block))}"
-        out += ["", f"{launch.kernel}  ({which} of {len(launches)}; {shape})", *summary(launch), *table(launch, width)]
-    out += ["", "Requests, sectors and bank conflicts are what a GPU counts; the rest is counted on PTX or modelled."]
+        head = f"{launch.kernel}  ({which} of {len(launches)}; {shape})"
+        out += ["", head, *folded(summary(launch), width), *table(launch, width)]
+    ending = "Requests, sectors and bank conflicts are what a GPU counts; the rest is counted on PTX or modelled."
+    out += ["", *folded([ending], width)]
     return "\n".join(out[1:])
 
 
@@ -295,8 +322,8 @@ def main(arguments: list[str]) -> int:
     """`softcuda profile [--json FILE] [-m] PROGRAM ...`; the program's ending stays its own."""
     file = None
     if arguments[:1] == ["--json"]:
-        file, arguments = _output.take_json_file("profile", arguments)
-    _cli.check_program(arguments)
+        file, arguments = _output.take_file("profile", arguments)
+    _cli.check_program("profile", arguments)
     with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
         os.environ["SOFTCUDA_INSPECT"] = f"profile:{folder}"  # child processes inherit it
         whole_run = False

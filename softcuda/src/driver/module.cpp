@@ -10,6 +10,7 @@
 #include "driver/jit_options.h"
 #include "machine/builtins.h"
 #include "machine/device_runtime.h"
+#include "machine/observer.h"
 #include "ptx/link.h"
 
 namespace softcuda::driver {
@@ -154,7 +155,8 @@ CUmodule load_module(const std::shared_ptr<Context>& context, const void* image,
                 "the PTX is for " + parsed.target +
                     (module->target > capability ? ", newer than this device" : " alone, and this device is another") +
                     " (sm_" + std::to_string(capability) + "); compile for it or set SOFTCUDA_DEVICE");
-        std::unique_ptr<Program> program = load(parsed, device().memory);
+        const Observer* observer = device().machine.observer();
+        std::unique_ptr<Program> program = load(parsed, device().memory, observer && observer->reads_values());
         for (const std::string& note : parsed.notes) apply_note(note, *program);
         module->program = std::move(program);
     } catch (const ptx::Error& error) {

@@ -941,11 +941,11 @@ std::pair<std::string, std::string> Checker::told(const char* kind, const char* 
     return {own.kernel->name + "\n" + kind + "\n" + space + "\n" + a + "\n" + b, text + "}"};
 }
 
-// The variable in shared memory; what is allocated at the launch has no end.
+// The variable in shared memory, if it is not what is allocated at the launch.
 std::string Checker::variable_at(uint64_t address) {
     const std::pair<const std::string, Symbol>* best = nullptr;
-    for (const auto& symbol : launch().program->symbols) {
-        if (symbol.second.space != "shared" || symbol.second.address > address) continue;
+    for (const auto& symbol : launch().kernel->shared_variables) {
+        if (symbol.second.address > address) continue;
         if (symbol.second.bytes && address >= symbol.second.address + symbol.second.bytes) continue;
         if (!best || symbol.second.address >= best->second.address) best = &symbol;
     }

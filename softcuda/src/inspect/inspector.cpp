@@ -8,6 +8,7 @@
 
 #include "inspect/checker.h"
 #include "inspect/profiler.h"
+#include "inspect/tracer.h"
 
 namespace softcuda::inspect {
 
@@ -21,6 +22,7 @@ Observer* inspector(int device, uint32_t l1_bytes, uint32_t warps_per_sm) {
         std::string(text.substr(colon + 1)) + "/" + std::to_string(getpid()) + "-" + std::to_string(device) + ".jsonl";
     if (text.substr(0, colon) == "profile") return new Profiler(path, l1_bytes, warps_per_sm);
     if (text.substr(0, colon) == "check") return new Checker(path);
+    if (text.substr(0, colon) == "trace") return new Tracer(path, wanted_trace());
     return nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Who listens to the machine, as SOFTCUDA_INSPECT asks: "profile:FOLDER" or "check:FOLDER".
+// Who listens to the machine, as SOFTCUDA_INSPECT asks: "profile:FOLDER", "check:FOLDER" or "trace:FOLDER".
 #pragma once
 
 #include "machine/launch.h"

@@ -239,8 +239,9 @@ void Profiler::launch_end(const Program& program, const Function& kernel, const 
     const OccupancyLimits& fits = config.occupancy;
     const int blocks = std::min({fits.warps, fits.registers, fits.shared, fits.blocks});
     const uint64_t warps = (config.block.count() + warp_size - 1) / warp_size;
-    out_ << "{\"kernel\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
-         << ", \"block\": " << triple(config.block) << ", \"ok\": " << (result.ok ? "true" : "false")
+    out_ << "{\"kernel\": " << quoted(kernel.name) << ", \"program\": " << program.function_base
+         << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
+         << ", \"ok\": " << (result.ok ? "true" : "false")
          << ", \"launch\": {\"launch__registers_per_thread\": " << std::max(16, kernel.registers)
          << ", \"launch__shared_mem_per_block_static\": " << kernel.static_shared
          << ", \"launch__shared_mem_per_block_dynamic\": " << config.dynamic_shared
@@ -281,7 +282,7 @@ void Profiler::write(const Program& program, const Op& op, const Count& count) {
 // The sources of a module, before the first of its launches.
 void Profiler::write_sources(const Program& program) {
     if (program.sources.empty() || !told_.insert(program.function_base).second) return;
-    out_ << "{\"sources\": {";
+    out_ << "{\"program\": " << program.function_base << ", \"sources\": {";
     const char* separator = "";
     for (const auto& [file, text] : program.sources) {
         out_ << separator << quoted(file) << ": " << quoted(text);

@@ -91,7 +91,7 @@ class WarpState : public Warp {
     std::unique_ptr<ThreadCopies> copies;  // null: no asynchronous copy so far
 
   private:
-    template <bool observed>
+    template <bool observed, bool followed>
     Stop run_loop(int64_t slice);
     void run_heard(const Op& op, uint32_t lanes);
     WarpPlace place_;

@@ -12,6 +12,7 @@
 #include "machine/block.h"
 #include "machine/builtins.h"
 #include "machine/layout.h"
+#include "machine/operands.h"
 #include "machine/sharing.h"
 #include "machine/specials.h"
 
@@ -811,6 +812,7 @@ void FunctionBuilder::build() {
     std::vector<uint32_t> first_op(source.body.size() + 1);
     std::vector<bool> labelled(source.body.size() + 1, false);
     for (const auto& [name, at] : source.labels) labelled[at] = true;
+    const size_t first_location = program.locations.size();  // one an instruction
     for (size_t i = 0; i < source.body.size(); ++i) {
         if (labelled[i]) end_run();
         first_op[i] = static_cast<uint32_t>(function.code.size());
@@ -832,6 +834,16 @@ void FunctionBuilder::build() {
         if (op.flow != Flow::branch_table) continue;
         auto& targets = *static_cast<std::vector<uint32_t>*>(const_cast<void*>(op.extra));
         for (uint32_t& target : targets) target = first_op[target];
+    }
+    if (program.operands) {
+        program.operands->resize(program.locations.size());
+        std::vector<Operands> all = operands_of(source);
+        for (size_t i = 0; i < all.size(); ++i) {
+            for (auto* values : {&all[i].written, &all[i].given})
+                for (Value& value : *values)
+                    if (value.register_index >= 0) value.row = register_row(value.register_index);
+            (*program.operands)[first_location + i] = std::move(all[i]);
+        }
     }
     write_image();
 }

@@ -7,6 +7,7 @@
 #include "machine/builtins.h"
 #include "machine/device_runtime.h"
 #include "machine/memory.h"
+#include "machine/operands.h"
 #include "machine/sharing.h"
 
 namespace softcuda {
@@ -300,13 +301,18 @@ void Layout::finish_entry(Function& entry) const {
     uint32_t begin = shared_begin(program_), end = begin;
     for (const auto& [key, variable] : shared_)
         for (const std::string& user : variable.users)
-            if (reached.contains(user)) end = std::max(end, variable.offset + variable.bytes);
+            if (reached.contains(user)) {
+                end = std::max(end, variable.offset + variable.bytes);
+                const std::string name = key.substr(key.find('/') + 1);
+                entry.shared_variables[name] = {variable.offset, variable.bytes, "shared"};
+            }
     entry.static_shared = end - begin;
     if (entry.static_shared > shared_limit) throw too_much_shared(entry.name);
 }
 
-std::unique_ptr<Program> load(const ptx::Module& module, Memory& memory) {
+std::unique_ptr<Program> load(const ptx::Module& module, Memory& memory, bool keep_operands) {
     auto program = std::make_unique<Program>();
+    if (keep_operands) program->operands = std::make_shared<std::vector<Operands>>();
     program->target = module.target;
     program->files = module.files;
     try {

@@ -1,6 +1,7 @@
 // What the inspector hears.  Costs nothing when nobody listens: the machine tests one pointer per warp instruction group.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -65,6 +66,9 @@ class Observer {
     virtual void idle(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
     // An instruction that is in no segment, as lanes have to meet in it; `lanes` may be 0.
     virtual void instruction(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
+    // For who follows steps: before each instruction, with the lanes whose guard holds, which may be none, and the rows of
+    // their frame.
+    virtual void step(const WarpPlace&, const Op&, uint32_t /*lanes*/, const std::byte* /*frame*/) {}
     // Heard::orders; `lanes` are some.
     virtual void orders(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
     virtual void access(const WarpPlace& place, const Op& op, const RowAccess& access) {
@@ -86,6 +90,9 @@ class Observer {
     virtual void meet(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*gone*/, const std::byte* /*frame*/) {}
     virtual void exited(const WarpPlace&, uint32_t /*lanes*/) {}
 
+    virtual bool follows_steps() const { return false; }
+    // Whether it wants Program::operands of what is loaded.
+    virtual bool reads_values() const { return false; }
     // Whether blocks have to run one after another.
     virtual bool one_worker() const { return false; }
     // The memory that the next launch sees.

@@ -110,6 +110,14 @@ struct CallSite {                       // Op::extra of a call
     std::string callee;                 // "" when indirect
 };
 
+struct Operands;  // of one PTX instruction, see operands.h
+
+struct Symbol {            // a variable
+    uint64_t address = 0;  // global/const: device address; shared: offset in the block's shared memory
+    uint64_t bytes = 0;
+    std::string space;
+};
+
 enum class Special : uint8_t;  // %tid.x …; see specials.h
 
 struct Function {
@@ -133,7 +141,8 @@ struct Function {
     bool launches = false;       // entry: may call the device runtime
     uint32_t index = 0;          // in Program::functions
     uint32_t static_shared = 0;  // entry: bytes of .shared variables it can reach
-    uint32_t max_threads = 0;    // entry: product of .maxntid / .reqntid, 0 if not given
+    std::unordered_map<std::string, Symbol> shared_variables;  // entry: these, by name
+    uint32_t max_threads = 0;                                  // entry: product of .maxntid / .reqntid, 0 if not given
     uint32_t required_threads[3] = {0, 0, 0};
     uint32_t required_cluster[3] = {0, 0, 0};
     uint32_t min_blocks = 0;
@@ -144,12 +153,6 @@ struct Function {
     ptx::Location location;
 };
 
-struct Symbol {            // a module-scope variable
-    uint64_t address = 0;  // global/const: device address; shared: offset in the block's shared memory
-    uint64_t bytes = 0;
-    std::string space;
-};
-
 // Owned by the driver's CUmodule; addresses inside it stay valid while it lives.  Immutable once loaded.
 struct Program {
     std::string target;          // "sm_90"
@@ -158,11 +161,12 @@ struct Program {
     std::vector<SourceLine> locations;
     std::vector<std::unique_ptr<Function>> functions;
     std::unordered_map<std::string, uint32_t> function_index;
-    std::unordered_map<std::string, Symbol> symbols;
+    std::unordered_map<std::string, Symbol> symbols;  // variables of the module itself
     // Of a file in `files`: its text, as the compiler stand-in left it.
     std::unordered_map<std::string, std::string> sources;
-    std::vector<std::shared_ptr<const void>> kept;  // what Op::extra points to
-    std::vector<uint64_t> allocations;              // device addresses to free on unload
+    std::vector<std::shared_ptr<const void>> kept;    // what Op::extra points to
+    std::shared_ptr<std::vector<Operands>> operands;  // as `locations`; null: nobody reads values
+    std::vector<uint64_t> allocations;                // device addresses to free on unload
 
     const Function* find(const std::string& name) const;
     std::string where(const Op& op) const;  // "snippets/reduction/reduce.cu:12 (ld.global.f32)"
@@ -177,6 +181,6 @@ uint32_t shared_begin(const Program& program);
 
 class Memory;
 // Decode a parsed module and lay its variables out in `memory`.  Throws LoadError; nothing stays allocated then.
-std::unique_ptr<Program> load(const ptx::Module& module, Memory& memory);
+std::unique_ptr<Program> load(const ptx::Module& module, Memory& memory, bool keep_operands = false);
 
 }  // namespace softcuda

@@ -164,7 +164,10 @@ Group* WarpState::select() {
     return nullptr;
 }
 
-Stop WarpState::run(int64_t slice) { return observer ? run_loop<true>(slice) : run_loop<false>(slice); }
+Stop WarpState::run(int64_t slice) {
+    if (!observer) return run_loop<false, false>(slice);
+    return observer->follows_steps() ? run_loop<true, true>(slice) : run_loop<true, false>(slice);
+}
 
 // Runs an instruction that is not control flow, and tells of it.
 inline void WarpState::run_heard(const Op& op, uint32_t lanes) {
@@ -186,7 +189,7 @@ void WarpState::tell_until_here() {
         listens->segment(place_, segment_begin, running + 1, std::exchange(segment_lanes, 0));
 }
 
-template <bool observed>
+template <bool observed, bool followed>
 Stop WarpState::run_loop(int64_t slice) {
     spent = 0;
     for (;;) {
@@ -215,6 +218,8 @@ Stop WarpState::run_loop(int64_t slice) {
                 // An operation that lanes meet in is heard when it runs, not when some of them come.
                 if constexpr (observed)
                     if (active != lanes && op->flow != Flow::meet) observer->idle(place_, *op, lanes & ~active);
+                if constexpr (followed)
+                    if (op->flow != Flow::meet) observer->step(place_, *op, active, frame);
                 if (op->flow != Flow::next) break;
                 if constexpr (observed) {
                     if (active) run_heard(*op, active);
@@ -270,6 +275,7 @@ Stop WarpState::run_loop(int64_t slice) {
                 case Flow::meet: {
                     if (active == 0 || meet_ready(*op, active, active)) {
                         if constexpr (observed) {
+                            if constexpr (followed) observer->step(place_, *op, active, frame);
                             observer->instruction(place_, *op, active);
                             if (active) observer->meet(place(), *op, active, exited, frame);
                         }
@@ -563,6 +569,7 @@ void WarpState::run_gathered(const std::vector<size_t>& members, uint32_t lanes)
         for (size_t i : members) {
             place_.function = groups[i].frame->function;
             running = groups[i].op;
+            observer->step(place_, *running, groups[i].lanes, groups[i].frame->rows);
             observer->instruction(place_, *running, groups[i].lanes);
         }
     const Op& first = *groups[members[0]].op;

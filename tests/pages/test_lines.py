@@ -1,0 +1,45 @@
+"""The line counters that pages show under their listings are those of a run now, to the last unit."""
+
+from __future__ import annotations
+
+import pytest
+
+from warpbook import gutter
+from warpbook.book import BookError, here
+from warpbook.pages import pair_of_pages
+
+BOOK = here()
+ARTICLES = [article for article in BOOK.articles() if gutter.wanted(pair_of_pages(BOOK, article))]
+SHOWN = [
+    (article, program)
+    for article in ARTICLES
+    for program in dict.fromkeys(one.program for one in gutter.wanted(pair_of_pages(BOOK, article)))
+]
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.mark.parametrize("article", ARTICLES)
+def test_the_record_of_lines_is_fresh(article: str) -> None:
+    if lines := gutter.stale(BOOK, article):
+        pytest.fail("\n".join(lines), pytrace=False)
+
+
+@pytest.mark.parametrize(("article", "program"), SHOWN)
+def test_lines_are_counted_as_recorded(article: str, program: str) -> None:
+    pages = pair_of_pages(BOOK, article)
+    try:
+        now = gutter.measure(pages[0], gutter.wanted(pages), program)
+    except BookError as error:
+        pytest.fail(f"{error}\n{getattr(error, 'traceback', '')}", pytrace=False)
+    assert now == gutter.read(BOOK, article)[program]
+
+
+@pytest.mark.parametrize("article", ARTICLES)
+def test_both_languages_show_the_same_launches(article: str) -> None:
+    english, chinese = (gutter.wanted([page]) for page in pair_of_pages(BOOK, article))
+    assert english == chinese
+
+
+def test_some_page_shows_lines() -> None:
+    assert ARTICLES

@@ -1,0 +1,122 @@
+"""Line counters under a listing: what an author writes, what a reader sees, and when they are stale."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from warpbook import gutter
+from warpbook.book import BookError
+from warpbook.pages import Page
+from warpbook.render import markdown_of
+from warpbook.values import Values
+
+KERNEL = """#include <cstdio>
+__global__ void twice(float *a) {
+    a[threadIdx.x] *= 2;  // in place
+}
+"""
+PAGE = """# X
+
+```python
+load("x/twice.cu")
+```
+
+```cuda
+--8<-- "snippets/x/twice.cu:2:4"
+```
+
+{{ lines:twice }}
+"""
+COUNTS = {"requests": 2, "sectors": 8, "warps": 5, "lanes": 160, "branches": 4, "diverged": 1}
+
+
+@pytest.fixture
+def page(small, write):
+    """A page with a listing, its kernel, and a record of its lines that is fresh."""
+    write("snippets/x/twice.cu", KERNEL)
+    path = write("docs/en/x.md", PAGE)
+    write("docs/zh/x.md", PAGE)
+    page = Page(small, path)
+    lines = {"snippets/x/twice.cu": {"3": {"source": "a[threadIdx.x] *= 2;  // in place"} | COUNTS}}
+    launch = {"grid": [1, 1, 1], "block": [32, 1, 1], "total": COUNTS, "lines": lines}
+    entry = {"code": gutter.code_of(page, ""), "launches": {"twice#1": launch}}
+    write("records/softcuda/lines/x.json", json.dumps({"format": 1, "programs": {"": entry}}))
+    return page
+
+
+@pytest.mark.parametrize(
+    ("written", "kernel", "launch", "program"),
+    [
+        ("{{ lines:twice }}", "twice", 1, ""),
+        ("{{ lines:twice#3 }}", "twice", 3, ""),
+        ("{{ lines:twice@other.py }}", "twice", 1, "x/other.py"),
+        ("  {{ lines:twice#2@y/other.py }}", "twice", 2, "y/other.py"),
+    ],
+)
+def test_what_an_author_writes(page, written, kernel, launch, program):
+    assert gutter.parse(page, written) == gutter.Wanted(kernel, launch, program)
+
+
+def test_another_line_asks_for_nothing(page):
+    assert gutter.parse(page, "see {{ lines:twice }}") is None
+    assert gutter.wanted([page]) == [gutter.Wanted("twice", 1, "")]
+
+
+def rows(markup: str) -> list[list[str]]:
+    cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall(r"<tr>(.*?)</tr>", markup)]
+    return [[re.sub(r"<[^>]+>", "", cell) for cell in row] for row in cells]
+
+
+def test_what_a_reader_sees(page):
+    shown = gutter.fold_out(page, "en", gutter.wanted([page])[0], page.blocks[1], "../..")
+    _, head, line, total = rows(shown)
+    assert head == ["line", "requests", "sectors each", "warp instructions", "active lanes", "diverged", "source"]
+    assert line == ["3", "2", "4.0", "5", "32.0", "25 %", "a[threadIdx.x] *= 2;  // in place"]
+    assert total[:2] == ["all", "2"]
+    assert 'href="../../profile-your-kernel/#sectors"' in shown
+    assert re.search(r'colspan="2"[^>]*>as on the GPU<.*colspan="3"[^>]*>counted on PTX<', shown), "never mixed"
+    assert "bank conflicts" not in shown, "a kernel without shared memory has no column for it"
+
+
+def test_both_languages_say_the_same_of_it():
+    assert set(gutter.WORDS["en"]) == set(gutter.WORDS["zh"])
+
+
+def test_fresh(page):
+    assert gutter.stale(page.book, "x") == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("snippets/x/twice.cu", KERNEL.replace("*= 2", "*= 3"), "docs/en/x.md or a kernel it loads has changed"),
+        ("snippets/x/twice.cu", "// a line more\n" + KERNEL, "snippets/x/twice.cu:3 is another line now"),
+        ("docs/en/x.md", PAGE.replace("lines:twice", "lines:twice#2"), "no lines of twice#2 in docs/en/x.md"),
+        ("records/softcuda/lines/x.json", "{}", "cannot be read"),
+    ],
+)
+def test_stale(page, write, file, text, told):
+    write(file, text)
+    try:
+        found = gutter.stale(page.book, "x")
+    except BookError as error:
+        found = [str(error)]
+    assert any(told in line and "run `python -m warpbook record --only x`" in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (PAGE.replace("lines:twice", "lines:thrice"), "no lines of thrice#1 in the page"),
+        (PAGE.replace("twice }}", "twice@ }}"), "is not lines:KERNEL"),
+        (PAGE.replace("```cuda", "```text"), "stand under no listing of a kernel"),
+        (PAGE.replace("twice.cu:2:4", "twice.cu:1:1"), "no line of this listing was run by launch twice#1"),
+    ],
+)
+def test_a_page_that_asks_for_what_is_not_there(page, write, text, told):
+    write("docs/en/x.md", text)
+    problems = markdown_of(Page(page.book, page.path), "en", Values(page.book)).problems
+    assert any(told in problem and problem.startswith("docs/en/x.md:") for problem in problems), problems

@@ -1,0 +1,332 @@
+"""Line counters beside a kernel: what each line of a listing asks of the hardware in one launch.
+
+An author writes, under a listing of CUDA code and on a line of its own,
+
+    {{ lines:reduce_v0 }}             the kernel's first launch by the page's own blocks
+    {{ lines:reduce_v0#2 }}           its second
+    {{ lines:rolled_v0@branch.py }}   its first launch by a program of the article
+
+`make record` runs the page, and each such program, under `softcuda profile` and keeps the counts of these launches in
+records/softcuda/lines/<article>.json, with the hash of the code that made them and the text of each line. The tests run
+them again: they are the same in every run, so they must be equal.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warpbook import records
+from warpbook.book import SOFTCUDA, Book, BookError, write_json
+from warpbook.pages import Block, Page, pair_of_pages
+from warpbook.run import run_page, run_program
+
+FORMAT = 1
+WANTED = re.compile(r"\{\{\s*lines:(?P<kernel>\w+)(?:#(?P<launch>[1-9]\d*))?(?:@(?P<program>[\w./-]+\.py))?\s*\}\}\Z")
+OPERATIONS = ("ld", "st", "atom", "red")
+REQUESTS = tuple(f"l1tex__t_requests_pipe_lsu_mem_global_op_{kind}.sum" for kind in OPERATIONS)
+SECTORS = tuple(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum" for kind in OPERATIONS)
+CONFLICTS = tuple(f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{kind}.sum" for kind in OPERATIONS)
+SHARED = tuple(f"softcuda__requests_shared_op_{kind}.sum" for kind in OPERATIONS)
+KEPT = {  # what a line's counts are called in the record
+    "requests": REQUESTS,
+    "sectors": SECTORS,
+    "shared": SHARED,
+    "conflicts": CONFLICTS,
+    "warps": ("softcuda__warp_instructions.sum",),
+    "lanes": ("softcuda__thread_instructions.sum",),
+    "branches": ("softcuda__branches.sum",),
+    "diverged": ("softcuda__branches_diverged.sum",),
+}
+Counts = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A launch that a page shows line by line."""
+
+    kernel: str
+    launch: int
+    program: str  # "reduction/branch.py"; empty: the page's own blocks
+
+    @property
+    def key(self) -> str:
+        return f"{self.kernel}#{self.launch}"
+
+
+def parse(page: Page, text: str) -> Wanted | None:
+    """What a line `{{ lines:… }}` asks for; None if it is another."""
+    found = WANTED.fullmatch(text.strip())
+    if not found:
+        return None
+    program = found["program"] or ""
+    if program and "/" not in program:
+        program = f"{page.article}/{program}"
+    return Wanted(found["kernel"], int(found["launch"] or 1), program)
+
+
+def wanted(pages: Iterable[Page]) -> list[Wanted]:
+    """Of an article, in the order of its first page."""
+    found: dict[Wanted, None] = {}
+    for page in pages:
+        inside = {i for block in page.blocks for i in range(block.start, block.start + len(block.lines) + 2)}
+        for i, line in enumerate(page.lines):
+            if i not in inside and (one := parse(page, line.text)):
+                found[one] = None
+    return list(found)
+
+
+# -- the record --------------------------------------------------------------------------------------------------------
+
+
+def path_of(book: Book, article: str) -> Path:
+    return book.records / SOFTCUDA / "lines" / f"{article}.json"
+
+
+def read(book: Book, article: str) -> dict[str, Any]:
+    """By program ("" is the page): {"code": hash, "launches": {"reduce_v0#1": …}}."""
+    path = path_of(book, article)
+    if not path.exists():
+        return {}
+    try:
+        record = json.loads(path.read_text("utf-8"))
+        if record["format"] == FORMAT:
+            return dict(record["programs"])
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise BookError(f"{book.relative(path)}: cannot be read; {records.remedy(SOFTCUDA, article)}")
+
+
+def code_of(page: Page, program: str) -> str:
+    if not program:
+        hashes = records.block_hashes(page)
+        return hashes[-1] if hashes else ""
+    path = page.book.snippets / program
+    if not path.is_file():
+        raise BookError(f"{page.name}: lines of a launch by snippets/{program}, and there is no such program")
+    return records.program_hash(page.book, path)
+
+
+def stale(book: Book, article: str) -> list[str]:
+    """One line for each thing that the record of lines lacks or that has changed since."""
+    pages = pair_of_pages(book, article)
+    asked, kept, name = wanted(pages), read(book, article), book.relative(path_of(book, article))
+    if kept and not asked:
+        return [f"{name}: no page shows lines of it; delete it"]
+    out = []
+    for program in dict.fromkeys(one.program for one in asked):
+        entry = kept.get(program, {})
+        what = f"snippets/{program}" if program else pages[0].name
+        if entry and entry["code"] != code_of(pages[0], program):
+            out.append(f"{name}: stale: {what} or a kernel it loads has changed; {records.remedy(SOFTCUDA, article)}")
+            continue
+        lacking = [one for one in asked if one.program == program and one.key not in entry.get("launches", {})]
+        out += [f"{name}: no lines of {one.key} in {what}; {records.remedy(SOFTCUDA, article)}" for one in lacking]
+        for launch in entry.get("launches", {}).values():
+            out += [f"{line}; {records.remedy(SOFTCUDA, article)}" for line in moved(book, name, launch)[:1]]
+    more = set(kept) - {one.program for one in asked}
+    out += [f"{name}: nothing shows lines of {p or 'the page'}; {records.remedy(SOFTCUDA, article)}" for p in more]
+    return list(dict.fromkeys(out))
+
+
+def moved(book: Book, name: str, launch: dict[str, Any]) -> list[str]:
+    """Lines that are another now: a comment more above them changes no hash."""
+    out = []
+    for file, lines in launch["lines"].items():
+        path = book.root / file
+        text = path.read_text("utf-8").splitlines() if path.is_file() else []
+        for number, counts in lines.items():
+            now = text[int(number) - 1].strip() if int(number) <= len(text) else ""
+            if now != counts["source"]:
+                out.append(f"{name}: stale: {file}:{number} is another line now")
+    return out
+
+
+def measure(page: Page, asked: list[Wanted], program: str) -> dict[str, Any]:
+    """Run the page, or a program, under `softcuda profile`: the launches asked for."""
+    book = page.book
+    with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
+        file = Path(folder, "profile.json")
+        through = ("-m", "softcuda", "profile", "--json", str(file))
+        if program:
+            run_program(book, book.snippets / program, through=through)
+        else:
+            run_page(page, through=through)
+        launches = json.loads(file.read_text("utf-8"))
+    by_kernel: dict[str, list[dict[str, Any]]] = {}
+    for launch in launches:
+        by_kernel.setdefault(launch["kernel"], []).append(launch)
+    found = {}
+    for one in (one for one in asked if one.program == program):
+        of_it = by_kernel.get(one.kernel, [])
+        if one.launch > len(of_it):
+            where = f"snippets/{program}" if program else page.name
+            names = ", ".join(sorted(by_kernel)) or "none"
+            raise BookError(f"{where}: {one.kernel} is launched {len(of_it)} times; kernels launched: {names}")
+        found[one.key] = kept_of(of_it[one.launch - 1])
+    return {"code": code_of(page, program), "launches": found}
+
+
+def kept_of(launch: dict[str, Any]) -> dict[str, Any]:
+    lines: dict[str, dict[str, Any]] = {}
+    for line in sorted(launch["lines"], key=lambda line: (line["file"], line["line"])):
+        counts = {"source": line["source"].strip()} | counts_of(line["metrics"])
+        if line["line"] and not Path(line["file"]).is_absolute():  # a header's lines are nobody's listing
+            lines.setdefault(line["file"], {})[str(line["line"])] = counts
+    return {"grid": launch["grid"], "block": launch["block"], "total": counts_of(launch["metrics"]), "lines": lines}
+
+
+def counts_of(metrics: dict[str, float]) -> Counts:
+    counts = {name: sum(int(metrics.get(metric, 0)) for metric in set(of)) for name, of in KEPT.items()}
+    return {name: count for name, count in counts.items() if count}
+
+
+def record(book: Book, article: str) -> str:
+    """Write the record of lines; what was done, in words."""
+    pages = pair_of_pages(book, article)
+    asked = wanted(pages)
+    programs = list(dict.fromkeys(one.program for one in asked))
+    made = {program: measure(pages[0], asked, program) for program in programs}
+    write_json(path_of(book, article), {"format": FORMAT, "programs": made})
+    return f"{sum(len(entry['launches']) for entry in made.values())} launches"
+
+
+# -- the fold-out ------------------------------------------------------------------------------------------------------
+
+WORDS = {
+    "en": {
+        "summary": "Line by line",
+        "launch": "launch {}, ",
+        "equal": "as on the GPU",
+        "counted": "counted on PTX",
+        "line": "line",
+        "source": "source",
+        "requests": "requests",
+        "sectors": "sectors each",
+        "conflicts": "bank conflicts",
+        "warps": "warp instructions",
+        "lanes": "active lanes",
+        "diverged": "diverged",
+        "total": "all",
+        "legend": "{kernel}, {launch}grid {grid}, block {block}, counted by softcuda. "
+        '<a href="{root}profile-your-kernel/#lines">What each column means</a>',
+    },
+    "zh": {
+        "summary": "逐行计数",
+        "launch": "第 {} 次启动，",
+        "equal": "与 GPU 相等",
+        "counted": "按 PTX 计数",
+        "line": "行",
+        "source": "源代码",
+        "requests": "请求",
+        "sectors": "扇区/请求",
+        "conflicts": "存储体冲突",
+        "warps": "线程束指令",
+        "lanes": "活跃通道",
+        "diverged": "分化的分支",
+        "total": "合计",
+        "legend": "{kernel}，{launch}网格 {grid}，线程块 {block}，由 softcuda 计数。"
+        '<a href="{root}profile-your-kernel/#lines">各列的含义</a>',
+    },
+}
+EQUAL = ("requests", "sectors", "conflicts")
+COUNTED = ("warps", "lanes", "diverged")
+
+
+def cell(column: str, counts: Counts, words: dict[str, str]) -> str:
+    """One count as a reader sees it; empty where the line has nothing of the kind."""
+    get = counts.get
+    if column == "sectors":
+        return f"{get('sectors', 0) / counts['requests']:.1f}" if get("requests") else ""
+    if column == "conflicts":
+        return f"{get('conflicts', 0):,}" if get("shared") else ""
+    if column == "lanes":
+        return f"{get('lanes', 0) / counts['warps']:.1f}" if get("warps") else ""
+    if column == "diverged":
+        return f"{100 * get('diverged', 0) / counts['branches']:.0f} %" if get("branches") else ""
+    return f"{counts[column]:,}" if get(column) else ""
+
+
+def fold_out(page: Page, language: str, one: Wanted, listing: Block | None, root: str) -> str:
+    """The listing's lines with their counts, under it and folded."""
+    book, words = page.book, WORDS[language]
+    root = f"{root.rstrip('/')}/" if root else ""
+    if listing is None or listing.language not in ("cuda", "cpp", "c"):
+        raise BookError(f"lines of {one.kernel} stand under no listing of a kernel")
+    what = f"snippets/{one.program}" if one.program else "the page"
+    entry = read(book, page.article).get(one.program, {})
+    if one.key not in entry.get("launches", {}):
+        raise BookError(f"no lines of {one.key} in {what}; {records.remedy(SOFTCUDA, page.article)}")
+    launch = entry["launches"][one.key]
+    shown = lines_of(listing, launch)
+    if not shown:
+        raise BookError(f"no line of this listing was run by launch {one.key} in {what}")
+    total: Counts = launch["total"]
+    columns = [c for c in (*EQUAL, *COUNTED) if any(cell(c, counts, words) for _, _, counts in shown)]
+    groups = [(name, [c for c in columns if c in of]) for name, of in (("equal", EQUAL), ("counted", COUNTED))]
+    head = "<td></td>" + "".join(
+        f'<th scope="colgroup" colspan="{len(of)}" class="wb-lines__group">{words[name]}</th>'
+        for name, of in groups
+        if of
+    )
+    first = {of[0] for _, of in groups if of}
+
+    def classes(column: str) -> str:
+        return ' class="wb-lines__first"' if column in first else ""
+
+    names = f'<th scope="col">{words["line"]}</th>'
+    names += "".join(
+        f'<th scope="col"{classes(c)}><a href="{root}profile-your-kernel/#{c}">{words[c]}</a></th>' for c in columns
+    )
+    names += f'<th scope="col" class="wb-lines__source">{words["source"]}</th>'
+    body = "".join(
+        f'<tr><th scope="row">{number}</th>'
+        + "".join(numbers(c, counts, total, words, classes(c)) for c in columns)
+        + f'<td class="wb-lines__source"><code>{html.escape(text.strip())}</code></td></tr>'
+        for number, text, counts in shown
+    )
+    foot = f'<tr><th scope="row">{words["total"]}</th>'
+    foot += "".join(f"<td{classes(c)}>{cell(c, total, words)}</td>" for c in columns) + "<td></td></tr>"
+    table = f"<table><thead><tr>{head}<td></td></tr><tr>{names}</tr></thead><tbody>{body}</tbody>"
+    table += f"<tfoot>{foot}</tfoot></table>"
+    legend = words["legend"].format(
+        kernel=f"<code>{one.kernel}</code>",
+        launch=words["launch"].format(one.launch) if one.launch > 1 else "",
+        grid="×".join(map(str, launch["grid"])),
+        block="×".join(map(str, launch["block"])),
+        root=root,
+    )
+    label = f"{words['summary']}: {one.kernel}"
+    return (
+        f'<div class="wb-lines" data-search-exclude><details><summary>{words["summary"]}'
+        f'<span class="wb-lines__kernel"> · {one.kernel}</span></summary>'
+        f'<div class="wb-lines__view" tabindex="0" role="group" aria-label="{label}">{table}</div>'
+        f'<p class="wb-lines__legend">{legend}</p></details></div>'
+    )
+
+
+def numbers(column: str, counts: Counts, total: Counts, words: dict[str, str], classes: str) -> str:
+    """A cell; behind the instructions, the line's share of them."""
+    text = cell(column, counts, words)
+    if column != "warps" or not text:
+        return f"<td{classes}>{text}</td>"
+    share = 100 * counts["warps"] / total["warps"]
+    return f'<td{classes}><span class="wb-lines__share" style="--share: {share:.1f}%">{text}</span></td>'
+
+
+def lines_of(listing: Block, launch: dict[str, Any]) -> list[tuple[int, str, Counts]]:
+    """(number, text, counts) from the first counted line of the listing to the last."""
+    rows: list[tuple[int, str, Counts]] = []
+    for line in listing.lines:
+        counts = launch["lines"].get(line.file, {}).get(str(line.number), {})
+        if counts and counts["source"] != line.text.strip():
+            raise BookError(f"{line.file}:{line.number} has changed since its lines were counted")
+        rows.append((line.number, line.text.rstrip(), {k: v for k, v in counts.items() if k != "source"}))
+    counted = [i for i, row in enumerate(rows) if row[2]]
+    return rows[counted[0] : counted[-1] + 1] if counted else []
