@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -293,7 +292,8 @@ def test_a_launch_that_fails(run, tmp_path):
 
 ENDLESS = """
 spin = kernel('__global__ void spin(volatile int *a) { while (a[0] == 0); }', "spin")
-spin(cuda.to_device(np.zeros(1, np.int32)), grid=(1, 1), block=(32, 1, 1))
+zero = cuda.to_device(np.zeros(1, np.int32))
+spin(zero, grid=(1, 1), block=(32, 1, 1))
 """
 
 
@@ -316,8 +316,8 @@ def interrupted(tmp_path, source: str, kernel: str) -> Trace:
         command, cwd=tmp_path, env=os.environ | {"SOFTCUDA_QUIET": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert running.stdout is not None
-    while b"waits" not in running.stdout.readline():
-        time.sleep(0.01)
+    while b"waits" not in (line := running.stdout.readline()):
+        assert line, "the program has ended"
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=60)
     assert running.returncode == -signal.SIGTERM
