@@ -62,6 +62,9 @@ struct BarrierRequest {
     uint32_t votes = 0;  // lanes whose predicate holds
 };
 
+// Work a spinning operation counts for: after a dozen, another warp gets its turn; after 64, another group of lanes.
+inline constexpr int64_t spin_work = 16384;
+
 // Runs until the slice is used, every lane waits, or all have exited.
 enum class Stop : uint8_t { preempted, waiting, done };
 
@@ -89,6 +92,8 @@ class WarpState : public Warp {
     uint64_t spin_total = 0;
     uint32_t cluster_pending = 0;  // lanes that have arrived at the cluster's barrier, which is not complete yet
     std::unique_ptr<ThreadCopies> copies;  // null: no asynchronous copy so far
+    Frame kernel_frame;                    // kept from block to block: most of what it holds does not change
+    bool meet_ready(const Op& op, uint32_t lanes, uint32_t arrived);
 
   private:
     template <bool observed, bool followed>
@@ -99,12 +104,12 @@ class WarpState : public Warp {
     void merge();
     void remove(size_t index);
     uint32_t merge_point(const Group& group) const;
-    bool meet_ready(const Op& op, uint32_t lanes, uint32_t arrived);
     bool resolve_meets();
     void run_gathered(const std::vector<size_t>& members, uint32_t lanes);
     Frame* make_frame(const Function& function, Frame* parent, uint32_t local_base, uint32_t stack_taken);
     void refresh(Frame& frame);
-    Frame* kernel_frame = nullptr;  // kept from block to block: most of what it holds does not change
+    uint32_t begin_kernel(const Function& kernel);
+    uint32_t grid_row_[2] = {0, 0};  // of the block before: %ctaid.y and %ctaid.z
     void release(Frame* frame);
     void call(Group& group, const Op& op, const Function& callee, uint32_t lanes);
     void call_indirect(Group& group, const Op& op, uint32_t lanes);
@@ -143,7 +148,11 @@ class Block {
     uint32_t live = 0;  // threads that have not exited
     uint32_t live_warps = 0;
     std::vector<std::unique_ptr<WarpState>> warps;
-    std::vector<uint32_t> order;  // in which warps take turns
+    std::vector<Warp*> all_warps;  // the same
+    std::vector<uint32_t> order;   // in which warps take turns
+    std::byte* frames = nullptr;   // of the kernel, warp after warp
+    uint32_t frame_stride = 0;     // bytes
+    bool may_step = false;         // nobody watches, no order is asked for, and every warp has all its lanes
     std::array<Barrier, 16> barriers;
     uint32_t pending_barriers = 0;  // how many have arrivals
 
@@ -152,8 +161,12 @@ class Block {
     void arrive_in_cluster(WarpState& warp, uint32_t lanes);
     void lanes_exited(WarpState& warp, uint32_t lanes);
     std::string waits() const;
+    // gang.cpp: whether all warps stand at one instruction; and on from there, together.
+    bool in_step() const;
+    int64_t run_in_step(int64_t slice);
 
   private:
+    bool barrier_in_step(const Op& op);
     void release(uint32_t id);
     bool complete(const Barrier& barrier) const;
     void complete_pending();
@@ -204,7 +217,7 @@ class Worker {
 
     std::vector<std::unique_ptr<Block>> blocks_;
     std::vector<Block*> idle_blocks_;
-    std::vector<std::unique_ptr<Cluster>> resident_;
+    std::vector<std::unique_ptr<Cluster>> resident_, idle_clusters_;
     std::vector<Frame*> free_frames_;  // by function index
     std::vector<Frame*> all_frames_;
     std::shared_ptr<const Memory::View> seen_;  // of this device's own memory, what `view` was made of

@@ -11,10 +11,12 @@
 
 #include "machine/block.h"
 #include "machine/builtins.h"
+#include "machine/dots.h"
 #include "machine/layout.h"
 #include "machine/operands.h"
 #include "machine/sharing.h"
 #include "machine/specials.h"
+#include "machine/stages.h"
 
 namespace softcuda {
 
@@ -238,7 +240,8 @@ class FunctionBuilder {
           source(source),
           program(program),
           function(function),
-          sharing_(share_registers(source)) {
+          stages_(find_stages(source)),
+          sharing_(share_registers(source, stages_.kept)) {
         rows_.resize(source.registers.size());
     }
     void build();
@@ -309,6 +312,7 @@ class FunctionBuilder {
   private:
     void declare();
     void write_image();
+    void stage(const std::vector<uint32_t>& first_op);
     uint32_t grow(uint32_t align, uint64_t bytes) {
         const uint32_t offset = (size_ + align - 1) / align * align;
         if (bytes > frame_limit - offset)
@@ -317,6 +321,7 @@ class FunctionBuilder {
         size_ = offset + static_cast<uint32_t>(bytes);
         return offset;
     }
+    Stages stages_;
     RegisterSharing sharing_;
     std::vector<Row> rows_;
     std::map<std::pair<uint64_t, int>, Row> constants_;
@@ -845,7 +850,64 @@ void FunctionBuilder::build() {
             (*program.operands)[first_location + i] = std::move(all[i]);
         }
     }
+    stage(first_op);
     write_image();
+    const auto rest = std::stable_partition(function.specials.begin(), function.specials.end(),
+                                            [](const auto& special) { return changes_by_block(special.first); });
+    function.block_specials = static_cast<uint32_t>(rest - function.specials.begin());
+}
+
+// Function::staged: the instructions of each stage, in their order, and inner products as one op each.  A jump to an
+// instruction that was moved goes to the next that was not.
+void FunctionBuilder::stage(const std::vector<uint32_t>& first_op) {
+    if (!stages_.allowed) return;
+    function.steppable = source.is_entry;
+    std::unordered_map<size_t, Op> dots;  // by first instruction
+    std::vector<bool> in_dot(source.body.size(), false);
+    for (const DotPlace& place : find_dots(source)) {
+        auto dot = std::make_shared<Dot>();
+        Op op;
+        const size_t end = place.first + 3 * place.steps;
+        if (first_op[end] - first_op[place.first] != 3 * place.steps ||
+            !make_dot(operation_table().dot, &function.code[first_op[place.first]], place.steps, op, *dot))
+            continue;
+        program.kept.push_back(std::move(dot));
+        dots[place.first] = op;
+        for (size_t i = place.first; i < end; ++i) in_dot[i] = true;
+    }
+    if (!stages_.any && dots.empty()) return;
+    std::vector<uint32_t> moved_to(function.code.size());
+    uint32_t begin[3];
+    for (Stage stage : {Stage::launch, Stage::row, Stage::block}) {
+        begin[static_cast<size_t>(stage)] = static_cast<uint32_t>(function.staged.size());
+        auto take = [&](uint32_t at, const Op& op) {
+            moved_to[at] = static_cast<uint32_t>(function.staged.size());
+            function.staged.push_back(op);
+        };
+        for (size_t i = 0; i < source.body.size(); ++i) {
+            if (stages_.instructions[i] != stage) continue;
+            if (auto dot = dots.find(i); dot != dots.end()) take(first_op[i], dot->second);
+            for (uint32_t op = first_op[i]; op < first_op[i + 1] && !in_dot[i]; ++op) take(op, function.code[op]);
+        }
+        if (stage == Stage::block) take(first_op[source.body.size()], function.code.back());
+    }
+    function.row_begin = begin[1], function.block_begin = begin[2];
+    std::vector<uint32_t> target(source.body.size() + 1);  // of a jump to each instruction
+    for (size_t i = source.body.size() + 1; i-- > 0;) {
+        const bool stays = i == source.body.size() || stages_.instructions[i] == Stage::block;
+        target[i] = stays ? moved_to[first_op[i]] : target[i + 1];
+    }
+    auto to_target = [&](uint32_t op) {  // jumps lead to the first op of an instruction
+        return target[static_cast<size_t>(std::lower_bound(first_op.begin(), first_op.end(), op) - first_op.begin())];
+    };
+    for (Op& op : function.staged) {
+        if (op.flow == Flow::branch) op.target = to_target(op.target);
+        if (op.flow != Flow::branch_table) continue;
+        auto targets = *static_cast<const std::vector<uint32_t>*>(op.extra);
+        for (uint32_t& one : targets) one = to_target(one);
+        program.kept.push_back(std::make_shared<std::vector<uint32_t>>(std::move(targets)));
+        op.extra = program.kept.back().get();
+    }
 }
 
 // --- the program

@@ -22,6 +22,7 @@ class OperationTable {
   public:
     void add(std::string_view opcode, DecodeFn decode);  // one function per opcode; it looks at the modifiers itself
     DecodeFn find(std::string_view opcode) const;
+    Exec dot = nullptr;  // what runs a Dot (dots.h)
 
   private:
     std::unordered_map<std::string, DecodeFn> table_;

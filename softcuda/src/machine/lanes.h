@@ -30,6 +30,23 @@ inline void each_lane(T* d, uint32_t lanes, F f) {
     }
 }
 
+// f(frame) for the warp, and for the warps in step with it.
+template <class F>
+inline void each_frame(Warp& warp, F f) {
+    std::byte* frame = warp.frame;
+    const size_t stride = warp.frame_stride;
+    uint32_t left = warp.in_step;
+    warp.in_step = 1;
+    do {
+        f(frame);
+        frame += stride;
+    } while (--left);
+}
+template <class T>
+inline T* row_in(std::byte* frame, uint32_t offset) {
+    return std::launder(reinterpret_cast<T*>(frame + offset));
+}
+
 // For what is slow, may trap or touches memory: calls f(lane) for active lanes only, in lane order.
 template <class F>
 inline void each_active(uint32_t lanes, F f) {

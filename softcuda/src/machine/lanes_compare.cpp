@@ -5,9 +5,7 @@
 #include "machine/float_rounding.h"
 #include "machine/operations.h"
 
-#if defined(__AVX512BW__) || defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "machine/vectors.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
 namespace {
@@ -64,23 +62,66 @@ uint32_t combine(uint8_t how, uint32_t t, uint32_t c) {
     }
 }
 // small[0]: complement, small[1]: Combine with predicate row c, small[2]: dst2 gets the complement, combined likewise.
-void write_predicates(Warp& warp, const Op& op, uint32_t lanes, uint32_t holds) {
+inline void write_predicates(std::byte* frame, const Op& op, uint32_t lanes, uint32_t holds) {
     if (op.small[0]) holds = ~holds;
-    if (!(op.small[1] | op.small[2])) return write_mask(warp, op.dst, lanes, holds);
-    const uint32_t c = warp.predicate(op.c);
-    write_mask(warp, op.dst, lanes, combine(op.small[1], holds, c));
-    if (op.small[2]) write_mask(warp, op.dst2, lanes, combine(op.small[1], ~holds, c));
+    if (!(op.small[1] | op.small[2])) return write_mask(frame, op.dst, lanes, holds);
+    const uint32_t c = *row_in<uint32_t>(frame, op.c);
+    write_mask(frame, op.dst, lanes, combine(op.small[1], holds, c));
+    if (op.small[2]) write_mask(frame, op.dst2, lanes, combine(op.small[1], ~holds, c));
 }
-template <class T, class Test, bool ftz = false>
-void run_compare(Warp& warp, const Op& op, uint32_t lanes) {
-    const T *a = warp.row<T>(op.a), *b = warp.row<T>(op.b);
+#if defined(__AVX512BW__)
+// The compiler makes bytes of the results, and bits of those; the CPU has an instruction for it.
+template <class Test>
+constexpr int predicate_of = -1;  // of vpcmp and vcmpps alike
+template <>
+constexpr int predicate_of<Equal> = 0;
+template <>
+constexpr int predicate_of<Less> = 1;
+template <>
+constexpr int predicate_of<LessEqual> = 2;
+template <class T, int predicate>
+uint32_t tested(const T* a, const T* b) {
+    uint32_t bits = 0;
+    constexpr int in_vector = 64 / sizeof(T);
+#pragma GCC unroll 4
+    for (int i = 0; i < warp_size; i += in_vector) {
+        const __m512i x = _mm512_loadu_si512(a + i), y = _mm512_loadu_si512(b + i);
+        uint32_t here;
+        if constexpr (std::is_same_v<T, float>)
+            here = _mm512_cmp_ps_mask(_mm512_castsi512_ps(x), _mm512_castsi512_ps(y), predicate);
+        else if constexpr (std::is_same_v<T, int32_t>)
+            here = _mm512_cmp_epi32_mask(x, y, predicate);
+        else if constexpr (std::is_same_v<T, uint32_t>)
+            here = _mm512_cmp_epu32_mask(x, y, predicate);
+        else if constexpr (std::is_same_v<T, int64_t>)
+            here = _mm512_cmp_epi64_mask(x, y, predicate);
+        else
+            here = _mm512_cmp_epu64_mask(x, y, predicate);
+        bits |= here << i;
+    }
+    return bits;
+}
+template <class T, class Test, bool ftz>
+constexpr bool has_vector_test = predicate_of<Test> >= 0 && !ftz && sizeof(T) >= 4 && !std::is_same_v<T, double>;
+#endif
+template <class T, class Test, bool ftz>
+uint32_t holds_for(const T* a, const T* b) {
+#if defined(__AVX512BW__)
+    if constexpr (has_vector_test<T, Test, ftz>) return tested<T, predicate_of<Test>>(a, b);
+#endif
     alignas(32) uint8_t flags[warp_size];
     for (int i = 0; i < warp_size; ++i) {
         T x = a[i], y = b[i];
         if constexpr (ftz) x = flush(x), y = flush(y);
         flags[i] = Test{}(x, y) ? 255 : 0;
     }
-    write_predicates(warp, op, lanes, gather_bits(flags));
+    return gather_bits(flags);
+}
+template <class T, class Test, bool ftz = false>
+void run_compare(Warp& warp, const Op& op, uint32_t lanes) {
+    each_frame(warp, [&op, lanes](std::byte* frame) {
+        write_predicates(frame, op, lanes, holds_for<T, Test, ftz>(row_in<T>(frame, op.a), row_in<T>(frame, op.b)));
+    });
 }
 
 // A comparison as written: which of the four tests, and what to do to its operands and result.
@@ -215,9 +256,11 @@ void decode_set(Decoder& decoder) {
 
 template <class T>
 void run_select(Warp& warp, const Op& op, uint32_t lanes) {
-    const T *a = warp.row<T>(op.a), *b = warp.row<T>(op.b);
-    const uint32_t c = warp.predicate(op.c);
-    each_lane(warp.row<T>(op.dst), lanes, [=](int i) { return (c >> i) & 1 ? a[i] : b[i]; });
+    each_frame(warp, [&op, lanes](std::byte* frame) {
+        const T *a = row_in<T>(frame, op.a), *b = row_in<T>(frame, op.b);
+        const uint32_t c = *row_in<uint32_t>(frame, op.c);
+        each_lane(row_in<T>(frame, op.dst), lanes, [=](int i) { return (c >> i) & 1 ? a[i] : b[i]; });
+    });
 }
 void decode_selp(Decoder& decoder) {
     Type type = decoder.take_type();

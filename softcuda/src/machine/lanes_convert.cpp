@@ -154,18 +154,28 @@ template <class From, class To>
 void run_integers(Warp& warp, const Op& op, uint32_t lanes) {
     using SignedFrom = std::make_signed_t<From>;
     using SignedTo = std::make_signed_t<To>;
-    const From* a = warp.row<From>(op.a);
     const int in = op.small[0], out = op.small[2];
     const bool in_signed = op.small[1], out_signed = op.small[3];
     const From in_mask = From(From(~From(0)) >> in);
     const From in_sign = in_signed ? From(From(1) << (sizeof(From) * 8 - 1 - in)) : From(0);
     const To out_mask = To(To(~To(0)) >> out);
     const To out_sign = out_signed ? To(To(1) << (sizeof(To) * 8 - 1 - out)) : To(0);
-    each_lane(warp.row<To>(op.dst), lanes, [=](int i) {
-        // (x ^ sign) - sign extends a field by its sign bit.
-        From x = From(((a[i] & in_mask) ^ in_sign) - in_sign);
-        To y = in_signed ? To(SignedTo(SignedFrom(x))) : To(x);
-        return To(((y & out_mask) ^ out_sign) - out_sign);
+    if (in == 0 && out == 0)  // whole registers
+        return each_frame(warp, [=, &op](std::byte* frame) {
+            const From* a = row_in<From>(frame, op.a);
+            if (in_signed)
+                each_lane(row_in<To>(frame, op.dst), lanes, [=](int i) { return To(SignedTo(SignedFrom(a[i]))); });
+            else
+                each_lane(row_in<To>(frame, op.dst), lanes, [=](int i) { return To(a[i]); });
+        });
+    each_frame(warp, [=, &op](std::byte* frame) {
+        const From* a = row_in<From>(frame, op.a);
+        each_lane(row_in<To>(frame, op.dst), lanes, [=](int i) {
+            // (x ^ sign) - sign extends a field by its sign bit.
+            From x = From(((a[i] & in_mask) ^ in_sign) - in_sign);
+            To y = in_signed ? To(SignedTo(SignedFrom(x))) : To(x);
+            return To(((y & out_mask) ^ out_sign) - out_sign);
+        });
     });
 }
 template <class From>

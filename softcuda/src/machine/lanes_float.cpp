@@ -44,6 +44,13 @@ float flush_rounded_up(float d, float a, float b, float c) {
 }
 template <class Operation, Rounding R, Mode mode>
 void run_f32(Warp& warp, const Op& op, uint32_t lanes) {
+    if constexpr (mode == Mode::plain)
+        return each_frame(warp, [&op, lanes](std::byte* frame) {
+            const float *a = row_in<float>(frame, op.a), *b = row_in<float>(frame, op.b),
+                        *c = row_in<float>(frame, op.c);
+            each_lane(row_in<float>(frame, op.dst), lanes,
+                      [=](int i) { return apply<Operation, R, mode>(a[i], b[i], c[i], false, false); });
+        });
     const float *a = warp.row<float>(op.a), *b = warp.row<float>(op.b), *c = warp.row<float>(op.c);
     const bool ftz = op.small[0] & flag_ftz, sat = op.small[0] & flag_sat;
     if constexpr (mode != Mode::plain && R != Rounding::rz && can_round_up_to_normal<Operation>) {
@@ -77,8 +84,11 @@ void run_f32x2(Warp& warp, const Op& op, uint32_t lanes) {
 }
 template <class Operation>
 void run_f64(Warp& warp, const Op& op, uint32_t lanes) {
-    const double *a = warp.row<double>(op.a), *b = warp.row<double>(op.b), *c = warp.row<double>(op.c);
-    each_lane(warp.row<double>(op.dst), lanes, [=](int i) { return Operation::f64(a[i], b[i], c[i]); });
+    each_frame(warp, [&op, lanes](std::byte* frame) {
+        const double *a = row_in<double>(frame, op.a), *b = row_in<double>(frame, op.b),
+                     *c = row_in<double>(frame, op.c);
+        each_lane(row_in<double>(frame, op.dst), lanes, [=](int i) { return Operation::f64(a[i], b[i], c[i]); });
+    });
 }
 // Directed rounding of doubles: the CPU's own rounding mode, one lane at a time; volatile keeps the operation inside.
 template <class Operation>

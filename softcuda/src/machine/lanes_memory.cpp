@@ -47,9 +47,14 @@ inline std::byte* whole_row(Warp& warp, const Op& op, uint32_t lanes, Access acc
     if (lanes != all_lanes || op.small[1] != 8 || (region == Region::generic && warp.observer)) return nullptr;
     const uint64_t* base = warp.row<uint64_t>(op.a);
     const uint64_t begin = base[0], first = begin + op.imm;
-    uint64_t differs = 0;
-    for (uint64_t i = 0; i < warp_size; ++i) differs |= (base[i] - begin) ^ (i * sizeof(T));
-    if (differs || first % sizeof(T) != 0) return nullptr;
+    if constexpr (sizeof(T) == 4) {
+        if (!consecutive_words(base)) return nullptr;
+    } else {
+        uint64_t differs = 0;
+        for (uint64_t i = 0; i < warp_size; ++i) differs |= (base[i] - begin) ^ (i * sizeof(T));
+        if (differs) return nullptr;
+    }
+    if (first % sizeof(T) != 0) return nullptr;
     const Span& span = access == Access::load ? warp.worker->load_span(op) : warp.worker->store_span(op);
     if (first < span.lo || first > span.hi || span.hi - first < sizeof(T) * warp_size) return nullptr;
     return reinterpret_cast<std::byte*>(first);
@@ -200,11 +205,39 @@ template <Region region, class Address, bool planned>
 
 template <Region region, class Address, Planning planning>
 void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
-    if constexpr (planning == Planning::follows)
-        if (lanes == all_lanes && load_as_planned(warp.row<uint32_t>(op.dst), *warp.row<Plan>(op.c),
-                                                  static_cast<Address>(op.imm), legal_loads<region>(warp, op)))
+    size_t mate = 0;
+    each_frame(warp, [&, lanes](std::byte* frame) {
+        Warp& own = mate ? *warp.mates[mate] : warp;
+        ++mate;
+        if constexpr (planning == Planning::follows)
+            if (lanes == all_lanes && load_as_planned(row_in<uint32_t>(frame, op.dst), *row_in<Plan>(frame, op.c),
+                                                      static_cast<Address>(op.imm), legal_loads<region>(own, op)))
+                return;
+        if constexpr (region != Region::shared)
+            if (const std::byte* from = whole_row<uint32_t>(own, op, lanes, Access::load)) {
+                std::memcpy(row_in<uint32_t>(frame, op.dst), from, sizeof(uint32_t) * warp_size);
+                if constexpr (planning == Planning::makes) row_in<Plan>(frame, op.c)->holds = false;
+                return;
+            }
+        load_close<region, Address, planning == Planning::makes>(own, op, lanes);
+    });
+}
+
+void exec_dot(Warp& warp, const Op& op, uint32_t lanes) {
+    const Dot& dot = *static_cast<const Dot*>(op.extra);
+    const Legal legal{reinterpret_cast<uint64_t>(warp.block->shared), 0, warp.block->shared_bytes};
+    size_t mate = 0;
+    each_frame(warp, [&, lanes](std::byte* frame) {
+        Warp& own = mate ? *warp.mates[mate] : warp;
+        ++mate;
+        if (lanes != all_lanes || !run_dot(frame, op, dot, legal)) {
+            for (size_t i = 0; i < 3 * dot.steps.size(); ++i) dot.parts[i].exec(own, dot.parts[i], lanes);
             return;
-    load_close<region, Address, planning == Planning::makes>(warp, op, lanes);
+        }
+        // What was known of a and b when others last looked may be so no longer.
+        for (int of : {0, 1})
+            if (dot.parts[of].c) row_in<Plan>(frame, dot.parts[of].c)->holds = false;
+    });
 }
 
 template <class T, class R>
@@ -405,9 +438,10 @@ void decode_access(Decoder& decoder, bool load) {
 // --- addresses
 
 void exec_add_constant(Warp& warp, const Op& op, uint32_t lanes) {
-    const uint64_t* a = warp.row<uint64_t>(op.a);
-    const uint64_t imm = op.imm;
-    each_lane(warp.row<uint64_t>(op.dst), lanes, [=](int i) { return a[i] + imm; });
+    each_frame(warp, [&op, lanes, imm = op.imm](std::byte* frame) {
+        const uint64_t* a = row_in<uint64_t>(frame, op.a);
+        each_lane(row_in<uint64_t>(frame, op.dst), lanes, [=](int i) { return a[i] + imm; });
+    });
 }
 
 void exec_shared_offset(Warp& warp, const Op& op, uint32_t lanes) {
@@ -586,6 +620,7 @@ void register_memory(OperationTable& table) {
     register_async(table);
     register_fragment(table);
     register_launch_control(table);
+    table.dot = exec_dot;
     table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("st", [](Decoder& decoder) {

@@ -316,6 +316,9 @@ void exec_barrier(Warp& warp, const Op& op, uint32_t lanes) {
     auto uniform = [&](uint32_t row, const char* what) {
         const uint32_t* values = warp.row<uint32_t>(row);
         const uint32_t first = values[std::countr_zero(lanes)];
+        uint32_t differs = 0;
+        for (int i = 0; i < warp_size; ++i) differs |= values[i] ^ first;
+        if (differs == 0) return first;
         each_active(lanes, [&](int i) {
             if (values[i] != first)
                 warp.fault(FaultKind::illegal_instruction, op, i,

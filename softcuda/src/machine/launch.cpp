@@ -91,7 +91,8 @@ Worker::Worker(Launch& launch_of, int index_of)
 
 Worker::~Worker() {
     for (auto& block : blocks_) {
-        if (block->shared) std::free(block->shared);
+        std::free(block->shared);
+        std::free(block->frames);
         if (block->local) munmap(block->local, size_t(block->local_stride) * block->warps.size() * warp_size);
     }
     for (Frame* frame : all_frames_) {
@@ -143,6 +144,14 @@ Block* Worker::make_block() {
     }
     block.local_stride = launch.local_stride;
     if (block.local_stride) block.local = map_pages(size_t(block.local_stride) * warps * warp_size);
+    // An odd number of cache lines: the same row of all warps does not fall into one set of the cache.
+    block.frame_stride = (launch.kernel->frame_bytes / 64 | 1) * 64;
+    frame_bytes += block.frame_stride * warps;
+    block.frames = static_cast<std::byte*>(std::aligned_alloc(64, block.frame_stride * warps));
+    if (!block.frames) throw std::bad_alloc();
+    // Where the order of warps may show in the result (atomics with results, volatile reads, printf), it stays the plain one.
+    block.may_step = warps > 1 && threads % warp_size == 0 && !launch.observer && launch.machine->shuffle_seed == 0 &&
+                     launch.kernel->steppable && !launch.kernel->ordered;
     for (size_t i = 0; i < warps; ++i) {
         block.warps.push_back(std::make_unique<WarpState>());
         WarpState& warp = *block.warps.back();
@@ -150,9 +159,11 @@ Block* Worker::make_block() {
         warp.worker = this;
         warp.observer = launch.observer;
         warp.index = static_cast<uint32_t>(i);
+        warp.frame_stride = block.frame_stride;
         uint64_t left = threads - i * warp_size;
         warp.present = left >= warp_size ? all_lanes : (1u << left) - 1;
         block.order.push_back(static_cast<uint32_t>(i));
+        block.all_warps.push_back(&warp);
     }
     return &block;
 }
@@ -180,7 +191,15 @@ bool Worker::admit() {
     uint64_t number = launch.permuted(turn);
     const Dim3& grid = launch.config->grid;
     const Dim3& shape = launch.config->cluster;
-    auto cluster = std::make_unique<Cluster>();
+    std::unique_ptr<Cluster> cluster;
+    if (idle_clusters_.empty()) {
+        cluster = std::make_unique<Cluster>();
+    } else {
+        cluster = std::move(idle_clusters_.back());
+        idle_clusters_.pop_back();
+        cluster->arrived = 0, cluster->spent = 0, cluster->spins = 0;
+        cluster->async.reset();
+    }
     if (launch.cluster_blocks == 1) {
         Block* block = make_block();
         block->cluster = cluster.get();
@@ -236,8 +255,17 @@ bool Worker::run_turn(Cluster& cluster) {
         bool preempted = false;
         for (size_t i = 0; i < blocks.size();) {
             Block& block = *blocks[i];
+            if (block.in_step()) {
+                uint64_t spins = 0;
+                for (auto& warp : block.warps) spins -= warp->spin_total;
+                spent += block.run_in_step(block_turn);
+                for (auto& warp : block.warps) spins += warp->spin_total;
+                cluster.spins += spins;
+                progress = true;
+            }
             for (uint32_t w : block.order) {
                 WarpState& warp = *block.warps[w];
+                if (block.live == 0) break;
                 if (!warp.runnable()) continue;
                 int64_t slice = warp_slice;
                 if (launch.machine->shuffle_seed) slice = 1 + static_cast<int64_t>(random_() % 2000);
@@ -309,10 +337,12 @@ void Worker::run() {
                                 " still ran after " + std::to_string(launch.machine->time_limit_s) + " s";
                 throw FaultError{std::move(fault)};
             }
-            if (run_turn(cluster))
+            if (run_turn(cluster)) {
                 ++next;
-            else
+            } else {
+                idle_clusters_.push_back(std::move(resident_[next]));
                 resident_.erase(resident_.begin() + static_cast<ptrdiff_t>(next));
+            }
         }
     } catch (FaultError& error) {
         launch.report(std::move(error.fault));

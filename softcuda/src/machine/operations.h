@@ -21,21 +21,27 @@ using ptx::Type;
 // D is the element type of the result's row; A, B, C are those of the operands'.  F is a captureless lambda.
 template <class D, class A, class F>
 void run_unary(Warp& warp, const Op& op, uint32_t lanes) {
-    const A* a = warp.row<A>(op.a);
-    each_lane(warp.row<D>(op.dst), lanes, [=](int i) -> D { return F{}(a[i]); });
+    each_frame(warp, [&op, lanes](std::byte* frame) {
+        const A* a = row_in<A>(frame, op.a);
+        each_lane(row_in<D>(frame, op.dst), lanes, [=](int i) -> D { return F{}(a[i]); });
+    });
 }
 template <class D, class A, class B, class F>
 void run_binary(Warp& warp, const Op& op, uint32_t lanes) {
-    const A* a = warp.row<A>(op.a);
-    const B* b = warp.row<B>(op.b);
-    each_lane(warp.row<D>(op.dst), lanes, [=](int i) -> D { return F{}(a[i], b[i]); });
+    each_frame(warp, [&op, lanes](std::byte* frame) {
+        const A* a = row_in<A>(frame, op.a);
+        const B* b = row_in<B>(frame, op.b);
+        each_lane(row_in<D>(frame, op.dst), lanes, [=](int i) -> D { return F{}(a[i], b[i]); });
+    });
 }
 template <class D, class A, class B, class C, class F>
 void run_ternary(Warp& warp, const Op& op, uint32_t lanes) {
-    const A* a = warp.row<A>(op.a);
-    const B* b = warp.row<B>(op.b);
-    const C* c = warp.row<C>(op.c);
-    each_lane(warp.row<D>(op.dst), lanes, [=](int i) -> D { return F{}(a[i], b[i], c[i]); });
+    each_frame(warp, [&op, lanes](std::byte* frame) {
+        const A* a = row_in<A>(frame, op.a);
+        const B* b = row_in<B>(frame, op.b);
+        const C* c = row_in<C>(frame, op.c);
+        each_lane(row_in<D>(frame, op.dst), lanes, [=](int i) -> D { return F{}(a[i], b[i], c[i]); });
+    });
 }
 
 template <class D, class A = D, class F>
@@ -52,14 +58,20 @@ constexpr Exec ternary(F) {
 }
 
 // Predicates are masks: one word for all lanes.
-inline void write_mask(Warp& warp, uint32_t row, uint32_t lanes, uint32_t bits) {
-    uint32_t& mask = warp.predicate(row);
+inline void write_mask(std::byte* frame, uint32_t row, uint32_t lanes, uint32_t bits) {
+    uint32_t& mask = *row_in<uint32_t>(frame, row);
     mask = (mask & ~lanes) | (bits & lanes);
+}
+inline void write_mask(Warp& warp, uint32_t row, uint32_t lanes, uint32_t bits) {
+    write_mask(warp.frame, row, lanes, bits);
 }
 template <class F>
 constexpr Exec on_masks(F) {  // F: (a, b, c) -> mask
     return [](Warp& warp, const Op& op, uint32_t lanes) {
-        write_mask(warp, op.dst, lanes, F{}(warp.predicate(op.a), warp.predicate(op.b), warp.predicate(op.c)));
+        each_frame(warp, [&op, lanes](std::byte* frame) {
+            auto mask = [=](uint32_t row) { return *row_in<uint32_t>(frame, row); };
+            write_mask(frame, op.dst, lanes, F{}(mask(op.a), mask(op.b), mask(op.c)));
+        });
     };
 }
 

@@ -123,7 +123,12 @@ enum class Special : uint8_t;  // %tid.x …; see specials.h
 struct Function {
     std::string name;
     bool is_entry = false;
-    std::vector<Op> code;
+    std::vector<Op> code;  // as written: what observers see
+    // The same with what need not run for every block moved to its front (stages.h): where a warp's first block in a row of
+    // blocks begins, and its further ones.  Empty: nothing was moved.
+    std::vector<Op> staged;
+    uint32_t row_begin = 0, block_begin = 0;
+    const std::vector<Op>& steps(bool observed) const { return observed || staged.empty() ? code : staged; }
     std::vector<Parameter> params, returns;
     uint32_t param_bytes = 0;                       // entry: size of the kernel's parameter buffer
     std::vector<Slot> param_slots, return_slots;    // not an entry: where they lie in its frame
@@ -131,6 +136,7 @@ struct Function {
     std::vector<std::byte> image;                   // a new frame: constants in their rows, zeros elsewhere
     std::vector<Slot> fresh;                        // what of a frame that was used before must be zeros again
     std::vector<std::pair<Special, Row>> specials;  // rows filled when an activation starts
+    uint32_t block_specials = 0;                    // how many of them, the first, change from block to block
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
     uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`
     uint32_t stack_row = 0;                         // of alloca: how much it has taken, down from the stack's end
@@ -139,6 +145,7 @@ struct Function {
                                  // run one after another (atomics with results, floats, volatile reads)
     bool allocates = false;      // entry: may call malloc()
     bool launches = false;       // entry: may call the device runtime
+    bool steppable = false;      // entry: its warps may advance in step (gang.cpp): it reads no clock
     uint32_t index = 0;          // in Program::functions
     uint32_t static_shared = 0;  // entry: bytes of .shared variables it can reach
     std::unordered_map<std::string, Symbol> shared_variables;  // entry: these, by name

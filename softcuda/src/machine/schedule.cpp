@@ -9,8 +9,6 @@
 namespace softcuda {
 namespace {
 
-// Work a spinning operation counts for: after a dozen, another warp gets its turn; after 64, another group of lanes.
-constexpr int64_t spin_work = 16384;
 // How long a ready group waits for others to catch up with it, and for how long it then goes ahead.  Ordinary loops end
 // long before; a lane that waits for another lane's lock runs spinning operations and gets there soon.
 constexpr int64_t patience = 1 << 20;
@@ -65,6 +63,26 @@ void WarpState::release(Frame* released) {
     }
 }
 
+// Where the kernel begins: what is the same as in the warp's last block, it has still.
+uint32_t WarpState::begin_kernel(const Function& kernel) {
+    const bool same_row = grid_row_[0] == block->index[1] && grid_row_[1] == block->index[2];
+    grid_row_[0] = block->index[1], grid_row_[1] = block->index[2];
+    const bool first = !kernel_frame.rows;
+    if (first) {
+        kernel_frame.function = &kernel;
+        kernel_frame.rows = block->frames + size_t(index) * frame_stride;
+        std::memcpy(kernel_frame.rows, kernel.image.data(), kernel.image.size());
+    }
+    refresh(kernel_frame);
+    for (size_t i = 0; i < (first ? kernel.specials.size() : kernel.block_specials); ++i) {
+        const auto& [special, row] = kernel.specials[i];
+        const bool of_row = special == Special::ctaid_y || special == Special::ctaid_z;
+        if (first || !of_row || !same_row) fill_special(special, row, *this, kernel_frame);
+    }
+    if (first || observer) return 0;
+    return same_row ? kernel.block_begin : kernel.row_begin;
+}
+
 void WarpState::start(const Function& kernel) {
     exited = 0;
     spins = 0;
@@ -75,16 +93,11 @@ void WarpState::start(const Function& kernel) {
     favoured_left = 0;
     groups.clear();
     groups.reserve(warp_size + 2);  // so that references to groups survive a split
-    if (!kernel_frame) {
-        kernel_frame = make_frame(kernel, nullptr, 0, 0);
-    } else {
-        refresh(*kernel_frame);
-        for (const auto& [special, row] : kernel.specials)
-            if (changes_by_block(special)) fill_special(special, row, *this, *kernel_frame);
-    }
-    kernel_frame->references = 2;  // its groups', and the warp's own
-    current = kernel_frame;
-    groups.push_back({.lanes = present, .pc = 0, .frame = current});
+    const uint32_t begin = begin_kernel(kernel);
+    kernel_frame.references = 2;  // its groups', and the warp's own
+    current = &kernel_frame;
+    groups.push_back({.lanes = present, .pc = begin, .frame = current});
+    if (!observer) return;
     place_ = {
         {block->index[0], block->index[1], block->index[2]}, index, static_cast<uint32_t>(worker->index), &kernel};
 }
@@ -203,7 +216,7 @@ Stop WarpState::run_loop(int64_t slice) {
         current = group.frame;
         frame = current->rows;
         if constexpr (observed) place_.function = current->function;
-        const Op* code = current->function->code.data();
+        const Op* code = current->function->steps(observed).data();
         const uint32_t stop = alone ? nowhere : merge_point(group);
         const Op* stop_op = stop == nowhere ? nullptr : code + stop;
         const uint32_t lanes = group.lanes;
@@ -376,7 +389,6 @@ void WarpState::branch_table(Group& group, const Op& op, uint32_t lanes) {
     const auto& targets = *static_cast<const std::vector<uint32_t>*>(op.extra);
     const uint32_t* choice = row<uint32_t>(op.a);
     size_t index = static_cast<size_t>(&group - groups.data());
-    const uint32_t all = group.lanes;
     for (uint32_t rest = lanes; rest;) {
         uint32_t lane = std::countr_zero(rest);
         uint32_t same = 0;
@@ -394,7 +406,6 @@ void WarpState::branch_table(Group& group, const Op& op, uint32_t lanes) {
             split(index, same).pc = targets[choice[lane]];
         rest &= ~same;
     }
-    (void)all;
 }
 
 void WarpState::call(Group& group, const Op& op, const Function& callee, uint32_t lanes) {

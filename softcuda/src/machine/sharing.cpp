@@ -170,10 +170,10 @@ std::vector<int32_t> may_write(const ptx::Instruction& instruction) {
     return registers;
 }
 
-RegisterSharing share_registers(const ptx::Function& function) {
+RegisterSharing share_registers(const ptx::Function& function, const std::vector<bool>& kept) {
     const size_t count = function.registers.size();
     RegisterSharing result;
-    result.fresh.assign(count, true);
+    for (size_t r = 0; r < count; ++r) result.fresh.push_back(!kept[r]);
     for (size_t r = 0; r < count; ++r) result.leader.push_back(static_cast<int32_t>(r));
     constexpr size_t most = size_t(1) << 28;  // bits; beyond, the memory for this would be more than it saves
     if (function.body.empty()) return result;
@@ -189,8 +189,8 @@ RegisterSharing share_registers(const ptx::Function& function) {
     std::vector<size_t> order;
     for (size_t r = 0; r < count; ++r) {
         const bool at_entry = live.blocks[0].live_in[r / 64] >> (r % 64) & 1;
-        result.fresh[r] = at_entry || own[r];
-        if (alive[r].end >= 0 && !result.fresh[r]) order.push_back(r);
+        result.fresh[r] = (at_entry || own[r]) && !kept[r];
+        if (alive[r].end >= 0 && !result.fresh[r] && !kept[r]) order.push_back(r);
     }
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return alive[a].begin < alive[b].begin; });
 

@@ -13,7 +13,8 @@ struct RegisterSharing {
     std::vector<int32_t> leader;  // of each register: the one whose row it uses, often itself
     std::vector<bool> fresh;  // of each register: it may be read before it is written, so that its row begins as zeros
 };
-RegisterSharing share_registers(const ptx::Function& function);
+// Those of `kept` hold their value from block to block: a row of their own, never zeroed.
+RegisterSharing share_registers(const ptx::Function& function, const std::vector<bool>& kept);
 
 // The registers that an instruction may write, and perhaps more.
 std::vector<int32_t> may_write(const ptx::Instruction& instruction);

@@ -42,6 +42,12 @@ class Warp {
     uint32_t spins = 0;          // operations run that a waiting loop would contain; the scheduler reads and clears it
     uint64_t fault_address = 0;  // set before fault() by whoever knows an address
 
+    // Warps in step (gang.cpp): how many a call of an operation is for, of which this is the first, who they are, and how
+    // far apart their frames lie.  An operation that runs all of them sets the number to 1; else each is called.
+    uint32_t in_step = 1;
+    uint32_t frame_stride = 0;
+    Warp* const* mates = nullptr;
+
     template <class T>
     T* row(uint32_t offset) {
         return std::launder(reinterpret_cast<T*>(frame + offset));

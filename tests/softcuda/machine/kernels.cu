@@ -370,3 +370,23 @@ KERNEL passes_through_an_mbarrier(int* out) {  // four phases; every thread arri
     }
     out[t] = v;
 }
+
+// What depends on the launch, on the block's row in the grid and on the block, used where warps part and where they meet.
+KERNEL parting_and_meeting(int* out, int n, int k) {
+    __shared__ int tile[96];
+    int wide = n * 3 + k, of_row = blockIdx.y * wide + blockIdx.z * 7, t = threadIdx.x;
+    int x = t * k + n;
+    for (int i = 0; i < t / 32 + 2; ++i) x += of_row ^ i;
+    tile[t] = x;
+    __syncthreads();
+    if (t % 3 == 0)
+        x += tile[95 - t] * wide;
+    else if (of_row & 1)
+        x -= n / (k | 1);
+    __syncthreads();
+    if (t >= 32) x += __shfl_xor_sync(0xffffffffu, x, 1);
+    x += tile[(t + blockIdx.x) % 96];
+    out[((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x) * 96 + t] = x;
+}
+
+KERNEL writes_where_told(int* out, const int* at) { out[at[threadIdx.x]] = threadIdx.x; }

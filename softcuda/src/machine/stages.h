@@ -1,0 +1,28 @@
+// Which instructions of a kernel need not run for every block: what they compute depends on the launch and the thread alone,
+// or also on the block's row in the grid (%ctaid.y, %ctaid.z), which neighbours share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/ast.h"
+
+namespace softcuda {
+
+enum class Stage : uint8_t {
+    launch,
+    row,
+    block
+};  // how often: once for a warp, for each row of blocks, for each block
+
+struct Stages {
+    std::vector<Stage> instructions;  // by index into the body
+    std::vector<bool> kept;           // by register: holds such a value, and nothing else ever
+    bool any = false;
+    bool allowed = true;  // to run the kernel otherwise than as written
+};
+// All of them pure operations whose one result is a register that nobody else writes: they may run first of all,
+// whether the kernel would come by or not.
+Stages find_stages(const ptx::Function& function);
+
+}  // namespace softcuda
