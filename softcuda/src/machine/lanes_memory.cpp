@@ -214,7 +214,7 @@ void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
                                                       static_cast<Address>(op.imm), legal_loads<region>(own, op)))
                 return;
         if constexpr (region != Region::shared)
-            if (const std::byte* from = whole_row<uint32_t>(own, op, lanes, Access::load)) {
+            if (const std::byte* from = whole_row<region, uint32_t>(own, op, lanes, Access::load)) {
                 std::memcpy(row_in<uint32_t>(frame, op.dst), from, sizeof(uint32_t) * warp_size);
                 if constexpr (planning == Planning::makes) row_in<Plan>(frame, op.c)->holds = false;
                 return;
