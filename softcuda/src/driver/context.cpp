@@ -371,6 +371,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags) {
 CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* active) {
     return with_device([&](Device&) {
         Device& device = driver::device(ordinal);
+        require(flags || active);  // an H200 refuses two nulls
         std::lock_guard lock(device.primary_mutex);
         if (flags) *flags = device.primary_flags;
         if (active) *active = device.primary != nullptr;
