@@ -58,7 +58,17 @@ def helper_version(book: Book) -> str:
 
 def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
     """Hash of Python `codes` run in this order, the modules beside them that they import, the kernels they name."""
-    python: dict[str, str] = {f"{i}": code for i, code in enumerate(codes)}
+    modules, kernels = needed(book, codes, article, where)
+    python = {**{f"{i}": code for i, code in enumerate(codes)}, **modules}
+    parts = [f"warpbench {helper_version(book)}"]
+    parts += [f"{name}\n{normal_python(code)}" for name, code in sorted(python.items())]
+    parts += [f"{name}\n{normal_kernel(text)}" for name, text in sorted(kernels.items())]
+    return "sha256:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def needed(book: Book, codes: list[str], article: str, where: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The modules beside `codes` that they import and the kernel files they name: path from the root to text."""
+    modules: dict[str, str] = {}
     kernels: dict[str, str] = {}
     queue = list(codes)
     while queue:
@@ -73,13 +83,10 @@ def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
             for name in imported(node):
                 module = book.snippets / article / f"{name}.py"
                 key = book.relative(module)
-                if module.is_file() and key not in python:
-                    python[key] = module.read_text("utf-8")
-                    queue.append(python[key])
-    parts = [f"warpbench {helper_version(book)}"]
-    parts += [f"{name}\n{normal_python(code)}" for name, code in sorted(python.items())]
-    parts += [f"{name}\n{normal_kernel(text)}" for name, text in sorted(kernels.items())]
-    return "sha256:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
+                if module.is_file() and key not in modules:
+                    modules[key] = module.read_text("utf-8")
+                    queue.append(modules[key])
+    return modules, kernels
 
 
 def imported(node: ast.AST) -> list[str]:

@@ -10,6 +10,7 @@ import html
 import re
 from pathlib import Path
 
+from warpbook import notebooks
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.render import Outputs
@@ -21,11 +22,13 @@ WORDS = {
         "programs": "Programs of this page",
         "intro": "A program of {article}, cell by cell. Run it with",
         "source": "the file itself",
+        "notebook": "as a notebook",
     },
     "zh": {
         "programs": "本页的程序",
         "intro": "{article} 的程序，逐个单元格列出。运行方式：",
         "source": "源文件",
+        "notebook": "笔记本",
     },
 }
 
@@ -63,6 +66,7 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
         except BookError as error:
             problems.append(f"snippets/{program}: {error}")
     source = f'<a href="{Path(program).name}">{words["source"]}</a>'
+    source += f', <a href="{root}{notebooks.address(name)}" download>{words["notebook"]}</a>'
     intro = f"<p>{words['intro'].format(article=link)} <code>python snippets/{program}</code> ({source})</p>"
     return f"<h1>{html.escape(program)}</h1>{intro}{blocks}{output}"
 

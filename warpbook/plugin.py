@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import labs, mathematics, render
+from warpbook import labs, mathematics, notebooks, render
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -56,6 +56,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for path in state.book.programs(article):
             address = labs.address(state.book, path)
             files.append(File(address, str(state.book.root), config.site_dir, config.use_directory_urls))
+            made = notebooks.notebook(state.book, path, state.language)
+            files.append(File.generated(config, notebooks.address(address), content=made))
     return files
 
 

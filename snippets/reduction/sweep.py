@@ -31,6 +31,17 @@ buffers = [cuda.to_device(values) for _ in range(2)]
 partial, arrived, out = (cuda.mem_alloc(4 * sms * 1024) for _ in range(3))
 cuda.memset_d32(arrived, 0, 1)
 
+
+def poison(i: int) -> None:
+    cuda.memset_d32_async(out, 0xFFFFFFFF, 1)
+
+
+def check(i: int) -> None:
+    got = np.empty(1, np.float32)
+    cuda.memcpy_dtoh(got, out)
+    wb.check(got[0], reference, 1e-4 * reference, "sum")
+
+
 results = []
 for unroll, pattern, hint in itertools.product(UNROLLS, PATTERNS, HINTS):
     kernel = module.get_function(f"sweep_{unroll}_{pattern}_{hint}")
@@ -42,22 +53,14 @@ for unroll, pattern, hint in itertools.product(UNROLLS, PATTERNS, HINTS):
         def launch(i: int, kernel=kernel, shape=(block, blocks_per_sm)) -> None:
             kernel(buffers[i % 2], partial, arrived, out, np.int64(N), block=(shape[0], 1, 1), grid=(sms * shape[1], 1))
 
-        def poison(i: int) -> None:
-            cuda.memset_d32_async(out, 0xFFFFFFFF, 1)
-
-        poison(0)
-        launch(0)
-        got = np.empty(1, np.float32)
-        cuda.memcpy_dtoh(got, out)
-        if not abs(got[0] - reference) <= 1e-4 * reference:
-            raise AssertionError(f"{pattern} {hint} {unroll} {block} {blocks_per_sm}: {got[0]}, not {reference}")
-        t = wb.time(launch, repeats=11, warmup=2, poison=poison) if GPU else None
-        results.append((t.median if t else 0.0, t, pattern, hint, unroll, block, blocks_per_sm))
+        # On softcuda the check is all that counts; on a GPU a short look at each variant, and a long one at the best.
+        t = wb.time(launch, repeats=11 if GPU else 1, warmup=2 if GPU else 0, poison=poison, check=check)
+        results.append((t.median, launch, pattern, hint, unroll, block, blocks_per_sm))
 
 print(f"{len(results)} variants agree with float64 at n = {N}")
 if GPU:
     results.sort(key=lambda r: r[0])
-    wb.timing("sweep.best", results[0][1], 4 * N)
+    wb.timing("sweep.best", wb.time(results[0][1], poison=poison, check=check), 4 * N)
     print(f"{'GB/s':>6}  {'pattern':8}{'hint':12}{'unroll':>7}{'block':>7}{'blocks/SM':>11}")
     best_of = {(p, h): next(r for r in results if r[2:4] == (p, h)) for p, h in itertools.product(PATTERNS, HINTS)}
     for seconds, _, pattern, hint, unroll, block, per_sm in results[:20] + sorted(best_of.values(), key=lambda r: r[0]):
