@@ -89,9 +89,19 @@ def test_a_timing_gives_time_rate_and_flops():
     assert wb._values["v0.flops"]["unit"] == "flop/s"
 
 
-def test_time_asks_the_check_before_and_after():
-    import pycuda.autoprimaryctx  # noqa: F401
+@pytest.fixture
+def context():
+    """A context that is gone afterwards: other tests in this process want none."""
+    import pycuda.driver as cuda
 
+    cuda.init()
+    context = cuda.Device(0).make_context()
+    yield context
+    context.pop()
+    context.detach()
+
+
+def test_time_asks_the_check_before_and_after(context):
     asked, launched = [], []
     t = wb.time(launched.append, check=asked.append, repeats=3, warmup=1)
     assert launched[0] == 0 and asked[0] == 0  # before anything is timed

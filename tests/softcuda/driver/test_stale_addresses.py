@@ -1,7 +1,7 @@
 """Addresses of memory that is gone or never was: an error of the call that gets one, never an access by the host.
 
-An H200 (driver 580) gives the same answer wherever it gives one; where an address may be the host's (cuMemcpy, the host's
-side of a copy) its driver reads or writes there, and the process ends.
+An H200 (driver 580) gives the same answer wherever it gives one; where an address may be the host's (cuMemcpy, the
+host's side of a copy) its driver reads or writes there, and the process ends.
 """
 
 from __future__ import annotations
