@@ -67,34 +67,31 @@ class Judged:
 def judged(book: Book, device: str, article: str) -> list[Judged]:
     """Every claim of the article's programs, held against the device's record. Raises BookError for an unknown name."""
     record = records.read(book, device, article)
+    try:
+        return judge(record, device, article) if record else []
+    except BookError as error:
+        raise BookError(f"{book.relative(records.path_of(book, device, article))}: {error}") from None
+
+
+def judge(record: dict[str, Any], device: str, article: str) -> list[Judged]:
+    """The claims of a record, held against that record."""
     out = []
-    for program, entry in (record or {}).get("programs", {}).items():
+    for program, entry in record["programs"].items():
         for name, claim in entry["claims"].items():
-            assert record is not None
-            about = {
-                "article": article,
-                "program": program,
-                "name": name,
-                "device": device,
-                "device_name": records.device_name(record),
-                "date": str(entry.get("date", "")),
-                "claim": claim,
-            }
             try:
                 number, unit = measured(record, entry, claim)
             except BookError as error:
-                raise BookError(
-                    f'{book.relative(records.path_of(book, device, article))}: claim "{name}": {error}'
-                ) from None
-            out.append(
-                Judged(**about, unit=unit, measured=number, holds=None if number is None else holds(claim, number))
-            )
+                raise BookError(f'claim "{name}": {error}') from None
+            about = (device, records.device_name(record), str(entry.get("date", "")))
+            verdict = None if number is None else holds(claim, number)
+            out.append(Judged(article, program, name, *about, claim, unit, number, verdict))
     return out
 
 
 def everything(book: Book, devices: list[str]) -> list[Judged]:
-    """The claims of all articles, on each of the devices."""
-    return [one for article in book.articles() for device in devices for one in judged(book, device, article)]
+    """The claims of all articles on each of the devices; of softcuda, which measures no time, those it can judge."""
+    found = [one for article in book.articles() for device in devices for one in judged(book, device, article)]
+    return [one for one in found if one.device != SOFTCUDA or one.holds is not None]
 
 
 def measured(record: dict[str, Any], entry: dict[str, Any], claim: dict[str, Any]) -> tuple[float | None, str]:
@@ -149,15 +146,9 @@ def table(found: list[Judged]) -> str:
 def live(book: Book, article: str, launches: dict[str, list[dict[str, Any]]]) -> list[str]:
     """One line for each of the article's claims about counters that `launches` of this moment do not bear out."""
     record = records.read(book, SOFTCUDA, article) or records.empty()
-    out = []
-    for program, entry in record["programs"].items():
-        for name, claim in entry["claims"].items():
-            if claim.get("counters") not in launches:
-                continue
-            now = {**record, "counters": {command: {"launches": found} for command, found in launches.items()}}
-            number, unit = measured(now, entry, claim)
-            if number is not None and not holds(claim, number):
-                one = Judged(article, program, name, SOFTCUDA, "softcuda", "", claim, unit, number, False)
-                gate, counted = one.gate("en"), one.shown("measured")
-                out.append(f'snippets/{program}: claim "{name}" says {gate}; softcuda counts {counted} now')
-    return out
+    now = {**record, "counters": {command: {"launches": found} for command, found in launches.items()}}
+    return [
+        f'snippets/{one.program}: claim "{one.name}" says {one.gate("en")}; softcuda counts {one.shown("measured")} now'
+        for one in judge(now, SOFTCUDA, article)
+        if one.claim.get("counters") in launches and one.holds is False
+    ]

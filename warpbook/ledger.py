@@ -56,10 +56,7 @@ WORDS = {
 def table(book: Book, language: str, root: str) -> str:
     """Every claim of every article on every recorded device. theme/assets/ledger.js sorts and filters the table."""
     words = WORDS[language]
-    # softcuda measures no time: of its claims only those about counters are in the ledger.
-    found = [
-        one for one in claims.everything(book, records.devices(book)) if one.device != SOFTCUDA or one.holds is not None
-    ]
+    found = claims.everything(book, records.devices(book))
     if not found:
         raise BookError("no record has a claim")
     keys = ("article", "claim", "predicted", "published", "measured", "gate", "verdict", "device", "date")

@@ -112,8 +112,7 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
     """The article's programs, page and counters; what has gone from the book is dropped from the record."""
     name = records.slug(device)
     gpu = name != SOFTCUDA
-    kept = records.read(book, name, article) if records.path_of(book, name, article).exists() else None
-    kept = kept or records.empty()
+    kept = records.read(book, name, article) or records.empty()
     programs = {records.program_name(p): p for p in book.programs(article)}
     pages = pair_of_pages(book, article)
     commands = pages[0].counters if pages else []
