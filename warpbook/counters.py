@@ -14,12 +14,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from warpbook.book import Book, BookError
-from warpbook.run import environment
+from warpbook.run import environment, run_program
 
 METRICS = (
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -84,23 +84,19 @@ def profile(book: Book, command: str, more: Sequence[str] = ()) -> list[dict[str
 def count(book: Book, command: str) -> list[dict[str, Any]]:
     """As `profile`, with softcuda's profiler, which needs no GPU: what it shares with Nsight Compute is equal to it."""
     program, *arguments = command.split()
-    with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
-        out = Path(folder, "profile.json")
-        done = subprocess.run(
-            [sys.executable, "-m", "softcuda", "profile", "--json", str(out), f"snippets/{program}", *arguments],
-            cwd=book.root,
-            env=environment(book, program.split("/")[0]),
-            capture_output=True,
-            text=True,
-            timeout=1800,
-        )
-        if done.returncode or not out.exists():
-            said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-            raise BookError(f"softcuda profile {command} fails: {said}")
-        launches = json.loads(out.read_text("utf-8"))
+    launches = counted(lambda through: run_program(book, book.snippets / program, tuple(arguments), through=through))
     if not launches:
         raise BookError(f"softcuda profile {command} saw no kernel")
     return [{key: launch[key] for key in ("kernel", "grid", "block", "metrics")} for launch in launches]
+
+
+def counted(run: Callable[[tuple[str, ...]], object]) -> list[dict[str, Any]]:
+    """What softcuda's profiler tells of each launch of `run`, which starts Python through the arguments it is given."""
+    with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
+        file = Path(folder, "profile.json")
+        run(("-m", "softcuda", "profile", "--json", str(file)))
+        launches: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
+    return launches
 
 
 def value(launches: Sequence[dict[str, Any]], name: str) -> float:

@@ -16,13 +16,12 @@ from __future__ import annotations
 import html
 import json
 import re
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpbook import records
+from warpbook import counters, records
 from warpbook.book import SOFTCUDA, Book, BookError, write_json
 from warpbook.pages import Block, Page, pair_of_pages
 from warpbook.run import run_page, run_program
@@ -151,14 +150,11 @@ def moved(book: Book, name: str, launch: dict[str, Any]) -> list[str]:
 def measure(page: Page, asked: list[Wanted], program: str) -> dict[str, Any]:
     """Run the page, or a program, under `softcuda profile`: the launches asked for."""
     book = page.book
-    with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
-        file = Path(folder, "profile.json")
-        through = ("-m", "softcuda", "profile", "--json", str(file))
-        if program:
-            run_program(book, book.snippets / program, through=through)
-        else:
-            run_page(page, through=through)
-        launches = json.loads(file.read_text("utf-8"))
+    launches = counters.counted(
+        lambda through: (
+            run_program(book, book.snippets / program, through=through) if program else run_page(page, through=through)
+        )
+    )
     by_kernel: dict[str, list[dict[str, Any]]] = {}
     for launch in launches:
         by_kernel.setdefault(launch["kernel"], []).append(launch)
