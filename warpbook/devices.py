@@ -100,15 +100,19 @@ def choice(names: dict[str, str], label: str) -> str:
     """Which device's numbers all pages show (theme/assets/site.js); hidden where there is no script."""
     if len(names) < 2:
         return ""
+    return (
+        f'<p class="wb-choice" hidden><span id="wb-choice">{label}</span> '
+        f'<span class="wb-switch" role="group" aria-labelledby="wb-choice">{buttons(names)}</span></p>'
+    )
+
+
+def buttons(names: dict[str, str]) -> str:
+    """One for each device, the first one pressed."""
     first = next(iter(names))
-    buttons = "".join(
+    return "".join(
         f'<button type="button" data-device="{device}" aria-pressed="{str(device == first).lower()}">'
         f"{html.escape(name)}</button>"
         for device, name in names.items()
-    )
-    return (
-        f'<p class="wb-choice" hidden><span id="wb-choice">{label}</span> '
-        f'<span class="wb-switch" role="group" aria-labelledby="wb-choice">{buttons}</span></p>'
     )
 
 

@@ -214,12 +214,9 @@ class Outputs:
             f"<samp>{html.escape(t)}</samp></pre>"
             for d, t in texts.items()
         ]
-        buttons = "".join(
-            f'<button type="button" data-device="{d}" aria-pressed="{str(d == first).lower()}">'
-            f"{html.escape(names[d])}</button>"
-            for d in texts
+        switch = (
+            f'<div class="wb-switch" role="group" aria-label="{self.words["device"]}">{devices.buttons(names)}</div>'
         )
-        switch = f'<div class="wb-switch" role="group" aria-label="{self.words["device"]}">{buttons}</div>'
         machine = f'<span class="wb-output__device">{html.escape(names[first])}</span>'
         return (
             f'<div class="wb-output" data-search-exclude><details open><summary>{self.words["output"]}'
