@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,17 @@ class Book:
 
     def pages(self, language: str) -> list[Path]:
         return sorted((self.docs / language).rglob("*.md"))
+
+    def in_reading_order(self, language: str) -> list[Path]:
+        """The pages that the site's navigation lists, in its order; all pages where there is no navigation."""
+        config = self.root / "mkdocs.yml"
+        listed = (
+            re.findall(r"^ +- .*?: *([\w/-]+\.md) *$", config.read_text("utf-8"), re.MULTILINE)
+            if config.exists()
+            else []
+        )
+        paths = [self.docs / language / name for name in listed]
+        return [path for path in paths if path.exists()] or self.pages(language)
 
     def page_of(self, article: str, language: str) -> Path | None:
         """The page called `article` (its file's stem), or None."""

@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import labs, mathematics, notebooks, render
+from warpbook import glossary, labs, mathematics, notebooks, render
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -92,6 +92,8 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
     content = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", content)  # the empty corner of a table heads nothing
     if name in state.pages:
         check_rendered(content, state.pages[name])
+        if state.pages[name].article not in glossary.UNLINKED:
+            content = glossary.link(state.book, content, state.language, root)
         content += labs.links(state.book, state.pages[name].article, state.language, root)
     return render.place(content, state.tokens.get(name, {}))
 

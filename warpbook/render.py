@@ -14,14 +14,16 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import charts, claims, devices, gutter, ledger, prose, records
+from warpbook import charts, claims, devices, errata, glossary, gutter, ledger, prose, records
 from warpbook.book import SOFTCUDA, BookError
 from warpbook.pages import Block, Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
-DIRECTIVE = re.compile(r"(claims|lines:[\w#@./-]+|ledger|devices|chart:[^{}]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z")
+DIRECTIVE = re.compile(
+    r"(claims|glossary|errata|lines:[\w#@./-]+|ledger|devices|chart:[^{}]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z"
+)
 WORDS = {
     "en": {
         "output": "Output",
@@ -81,7 +83,9 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         where = f"{page.name}:{line.page_number}"
         alone = EXPRESSION.fullmatch(line.text.strip())
         directive = DIRECTIVE.match(alone[1]) if alone else None
-        if directive:
+        if directive and directive[1] in ("glossary", "errata"):
+            lines += tried(out, where, partial(written, out, directive[1], page, language, values, root)).split("\n")
+        elif directive:
             shown = partial(show, page, language, values, directive[1], outputs, root, listing)
             made = tried(out, where, shown)
             add_token(out, lines, made, line.text[: len(line.text) - len(line.text.lstrip())])
@@ -113,6 +117,17 @@ def value(out: Rendered, where: str, page: Page, language: str, values: Values, 
     if prose.is_mark(text):
         return tried(out, where, partial(prose.mark, text, page, language))
     return tried(out, where, partial(render, text, page.article, language, values, root))
+
+
+def written(out: Rendered, what: str, page: Page, language: str, values: Values, root: str) -> str:
+    """Markdown put together from elsewhere: the glossary's terms, or the corrections of all pages."""
+    if what == "glossary":
+        return "\n".join(glossary.markdown(page.book, language))
+    return "\n".join(
+        errata.markdown(
+            page.book, language, page, lambda of, where, text: value(out, where, of, language, values, root, text)
+        )
+    )
 
 
 def tried(out: Rendered, where: str, make: Callable[[], str]) -> str:

@@ -82,6 +82,6 @@ new MutationObserver(name).observe(document.body, { childList: true, subtree: tr
 // A tooltip near the right edge opens to the left.
 for (const kind of ["pointerover", "focusin"])
   document.addEventListener(kind, (event) => {
-    const value = event.target.closest?.(":is(.wb-value, .wb-quoted) a");
+    const value = event.target.closest?.(":is(.wb-value, .wb-quoted) a, a.wb-term");
     if (value) value.classList.toggle("wb-left", value.getBoundingClientRect().left > innerWidth / 2);
   });
