@@ -6,7 +6,7 @@ It needs NumPy and PyCUDA only, so a reader can carry it along with a program.  
 * gets its kernels with :func:`source` or :func:`module`,
 * holds results against a reference with :func:`check`,
 * measures with :func:`time`,
-* names what it measured with :func:`value`, :func:`timing` or :func:`series`,
+* names what it measured with :func:`value`, :func:`timing`, :func:`series` or :func:`spans`,
 * and says with :func:`claim` what ought to hold of those names, or of hardware counters.
 
 If the environment variable WARPBENCH_OUT names a file, the names, the claims and the identity of the device are
@@ -26,7 +26,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,12 @@ from typing import Any
 VERSION = 2  # raised when what is timed changes; records carry it
 ROOT = Path(__file__).resolve().parent  # the folder snippets/
 UNITS = ("s", "B/s", "B", "flop", "flop/s", "flop/B", "1/s", "Hz", "W", "%", "1", "count")
+MOST_SPANS = 4096  # of one timeline: more is neither drawn nor read
 SKIPPED = 77  # exit status of a program that the device cannot serve
 
 _values: dict[str, dict[str, Any]] = {}
 _series: dict[str, dict[str, Any]] = {}
+_spans: dict[str, dict[str, Any]] = {}
 _claims: dict[str, dict[str, Any]] = {}
 _clocks: list[float] = []  # MHz of the multiprocessors, before each timed launch
 
@@ -315,7 +317,7 @@ def _new(name: str, *units: str) -> str:
     """`name`, if it can be a new name and these are units."""
     if not NAME.fullmatch(name):
         raise ValueError(f"value name {name!r}: use lower-case letters, digits, _ and dots")
-    if name in _values or name in _series:
+    if name in _values or name in _series or name in _spans:
         raise ValueError(f"value {name!r} is recorded twice")
     for unit in units:
         if unit not in UNITS:
@@ -359,6 +361,39 @@ def series(
             raise ValueError(f"series {name!r}: {column} must be as many finite numbers as x, and not none")
     kept = {column: [float(n) for n in numbers] for column, numbers in columns.items() if numbers is not None}
     _series[_new(name, x_unit, unit)] = {**kept, "x_unit": x_unit, "unit": unit}
+
+
+def spans(name: str, spans: Iterable[Sequence[Any]], unit: str = "s") -> None:
+    """Record a timeline: (row, start, stop) or (row, start, stop, label) for each stretch of work.
+
+    A row is what did the work, a stream's name or the number of a multiprocessor; a label is what kind of work it was.
+    Times are in seconds or, with unit="cycle", in cycles of one clock; they are kept from the earliest start on.
+    A page draws it with {{ chart:timeline NAME }}.
+    """
+    if unit not in ("s", "cycle"):
+        raise ValueError(f"spans {name!r}: unit {unit!r} is neither 's' nor 'cycle'")
+    found = [(*span, "")[:4] if len(span) in (3, 4) else span for span in map(tuple, spans)]
+    if not 0 < len(found) <= MOST_SPANS:
+        raise ValueError(f"spans {name!r}: {len(found)} of them; give at least one and at most {MOST_SPANS}")
+    for i, span in enumerate(found):
+        where = f"spans {name!r}: number {i}, {span!r},"
+        if len(span) != 4 or not isinstance(span[3], str):
+            raise ValueError(f"{where} is not (row, start, stop) or (row, start, stop, label)")
+        row, start, stop, _ = span
+        if row == "" or not (isinstance(row, str) or hasattr(row, "__index__")):
+            raise ValueError(f"{where} has a row that is neither a name nor a whole number")
+        if not (math.isfinite(start) and math.isfinite(stop)):
+            raise ValueError(f"{where} starts or stops at no finite time")
+        if stop < start:
+            raise ValueError(f"{where} stops before it starts")
+    first = min(start for _, start, _, _ in found)
+    _spans[_new(name)] = {
+        "row": [row if isinstance(row, str) else int(row) for row, _, _, _ in found],
+        "start": [float(start - first) for _, start, _, _ in found],  # subtracted first: a clock may count to 2^63
+        "stop": [float(stop - first) for _, _, stop, _ in found],
+        "label": [label for _, _, _, label in found],
+        "unit": unit,
+    }
 
 
 def claim(
@@ -418,9 +453,11 @@ def _write() -> None:
     """At exit: what was recorded into $WARPBENCH_OUT, whole or not at all."""
     target = os.environ.get("WARPBENCH_OUT")
     failed = hasattr(sys, "last_value")  # an exception ended the program (its exit status tells of sys.exit)
-    if not target or failed or not (_values or _series or _claims):
+    if not target or failed or not (_values or _series or _spans or _claims):
         return
     told = {"version": VERSION, "device": device(), "values": _values, "series": _series, "claims": _claims}
+    if _spans:
+        told["spans"] = _spans
     if _clocks:
         ordered = sorted(_clocks)
         told["clocks"] = {"sm_lowest_mhz": round(ordered[0]), "sm_median_mhz": round(ordered[len(ordered) // 2])}

@@ -189,6 +189,8 @@ def entry_of(run: Run) -> dict[str, Any]:
     entry: dict[str, Any] = {"stdout": run.stdout, "values": run.values, "claims": run.claims}
     if run.series:
         entry["series"] = run.series
+    if run.spans:
+        entry["spans"] = run.spans
     if run.clocks:
         entry["clocks"] = {"during": run.clocks}
     return entry
@@ -198,7 +200,8 @@ def run_twice(book: Book, program: str, path: Path) -> tuple[dict[str, Any], str
     """Two runs: the first one's entry with the second one's numbers beside its own, and what differs between them."""
     one, two = run_program(book, path), run_program(book, path)
     apart = []
-    for kind, ones, others in (("value", one.values, two.values), ("series", one.series, two.series)):
+    kinds = ("value", one.values, two.values), ("series", one.series, two.series), ("timeline", one.spans, two.spans)
+    for kind, ones, others in kinds:
         if ones.keys() != others.keys():
             name = sorted(ones.keys() ^ others.keys())[0]
             raise BookError(f'snippets/{program}: records the {kind} "{name}" on one of its two runs only')

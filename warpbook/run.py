@@ -43,6 +43,7 @@ class Run:
     seconds: float
     values: dict[str, Any] = field(default_factory=dict)
     series: dict[str, Any] = field(default_factory=dict)
+    spans: dict[str, Any] = field(default_factory=dict)
     claims: dict[str, Any] = field(default_factory=dict)
     clocks: dict[str, Any] = field(default_factory=dict)
     skipped: str = ""  # why the device cannot serve it
@@ -114,7 +115,8 @@ def run_program(
         if code:
             raise RunError(program_failure(name, code, errors), printed(stdout) + errors)
         told = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    return Run(stdout, seconds, **{key: told.get(key, {}) for key in ("values", "series", "claims", "clocks")})
+    kinds = ("values", "series", "spans", "claims", "clocks")
+    return Run(stdout, seconds, **{kind: told.get(kind, {}) for kind in kinds})
 
 
 def call(command: list[str], book: Book, env: dict[str, str], name: str) -> tuple[int, str, str]:

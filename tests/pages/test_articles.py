@@ -108,6 +108,7 @@ def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> Non
     fail_if([f"{line}; if that is meant, {records.remedy(records.slug(device), program.parent.name)}"] if line else [])
     assert set(run.values) == set(kept["values"])
     assert set(run.series) == set(kept.get("series", {}))
+    assert set(run.spans) == set(kept.get("spans", {}))
 
 
 @pytest.mark.parametrize("article", ARTICLES)

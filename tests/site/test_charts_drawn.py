@@ -20,8 +20,16 @@ CHARTS = {
         "curve read.sweep write.sweep copy.sweep reference=copy.rate at=l2.size",
         'curve read.sweep write.sweep y=linear labels="reading by sixteen bytes|writing through the cache"',
         "roofline v1 v2 gemm ceilings=copy.rate,l2.rate,fma32.flops,mma16.flops",
+        "timeline streams",
+        'timeline streams rows="h2d=a copy from the host in a stream of its own|kernel"',
+        "timeline blocks rowlabel=SM",
+        "timeline blocks rowlabel=SM rows=0-3",
     ],
-    "zh": ['curve read.sweep write.sweep labels="读|写" xlabel="数组大小"', "roofline v1 v2 gemm"],
+    "zh": [
+        'curve read.sweep write.sweep labels="读|写" xlabel="数组大小"',
+        "roofline v1 v2 gemm",
+        'timeline streams rows="h2d=拷入|kernel=核函数"',
+    ],
 }
 MIB = 2.0**20
 
@@ -39,6 +47,12 @@ def recorded(book: Book) -> Values:
         ys = [peak * x / (x + half) for x in sizes]
         spread = {"low": [y * 0.95 for y in ys], "high": [y * 1.05 for y in ys]}
         series[f"{name}.sweep"] = {"x": sizes, "y": ys, **spread, "x_unit": "B", "unit": "B/s"}
+    timelines = {
+        "streams": spans(
+            [(("h2d", "kernel")[i % 2], i * 1e-3, i * 1e-3 + 1.2e-3, f"chunk {i // 2}") for i in range(8)]
+        ),
+        "blocks": spans([(i % 132, 500.0 * (i // 132), 500.0 * (i // 132) + 480, f"block {i}") for i in range(528)]),
+    }
     ceilings = {"copy.rate": (4.2e12, "B/s"), "l2.rate": (7e12, "B/s"), "fma32.flops": (60e12, "flop/s"),
                 "mma16.flops": (800e12, "flop/s")}  # fmt: skip
     for article, numbers, curves in (("x", values, series), ("devices", ceilings, {})):
@@ -49,12 +63,18 @@ def recorded(book: Book) -> Values:
             "stdout": "",
             "values": {name: {"value": number, "unit": unit} for name, (number, unit) in numbers.items()},
             "series": curves,
+            "spans": timelines,
             "claims": {},
         }
         machines = {"one": {"name": "NVIDIA H200"}}
         programs = {f"{article}/a.py": part}
         records.write(book, "nvidia-h200", article, records.empty() | {"machines": machines, "programs": programs})
     return Values(book)
+
+
+def spans(rows: list[tuple]) -> dict:
+    row, start, stop, label = (list(column) for column in zip(*rows, strict=True))
+    return {"row": row, "start": start, "stop": stop, "label": label, "unit": "s" if "h2d" in row else "cycle"}
 
 
 @pytest.mark.parametrize("language", CHARTS)

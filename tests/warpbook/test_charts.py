@@ -19,7 +19,7 @@ from warpbook.values import Values
 KIB = 2.0**10
 
 
-def program(values=None, series=None) -> dict:
+def program(values=None, series=None, spans=None) -> dict:
     return {
         "code": "",
         "machine": "one",
@@ -28,12 +28,27 @@ def program(values=None, series=None) -> dict:
         "claims": {},
         "values": {name: {"value": number, "unit": unit} for name, (number, unit) in (values or {}).items()},
         "series": series or {},
+        "spans": spans or {},
     }
 
 
 def sweep(*ys: float, unit: str = "B/s", spread: float = 0.0, first: float = 4 * KIB) -> dict:
     kept = {"x": [first * 4**i for i in range(len(ys))], "y": list(ys), "x_unit": "B", "unit": unit}
     return kept | ({"low": [y * (1 - spread) for y in ys], "high": [y * (1 + spread) for y in ys]} if spread else {})
+
+
+def timeline(*spans: tuple, unit: str = "s") -> dict:
+    row, start, stop, label = (list(column) for column in zip(*spans, strict=True))
+    return {"row": row, "start": start, "stop": stop, "label": label, "unit": unit}
+
+
+STREAMS = timeline(
+    ("h2d", 0.0, 1e-3, "a"), ("kernel", 1e-3, 1.5e-3, "a"), ("h2d", 1e-3, 2e-3, "b"), ("kernel", 2e-3, 2.5e-3, "b")
+)
+BLOCKS = timeline(
+    *((sm, 100.0 * wave + sm % 7, 100.0 * wave + 110, f"block {sm}") for wave in range(3) for sm in range(131, -1, -1)),
+    unit="cycle",
+)
 
 
 @pytest.fixture
@@ -59,7 +74,13 @@ def values(small):
         "latency": sweep(3e-8, 4e-8, 6e-8, unit="s"),
         "zero": sweep(0.0, 1.0, first=0.0),
     }
-    keep("x", **{"x/ladder.py": program(rates), "x/sweep.py": program(points, curves)})
+    timelines = {
+        "streams": STREAMS,
+        "blocks": BLOCKS,
+        "none": timeline(("h2d", 0.0, 0.0, "")),
+        "crowd": timeline(*((0, 0.0, 1.0 + i, "") for i in range(401))),
+    }
+    keep("x", **{"x/ladder.py": program(rates), "x/sweep.py": program(points, curves, timelines)})
     keep("devices", **{"devices/a.py": program({"copy.rate": (4e12, "B/s"), "fma32.flops": (60e12, "flop/s")})})
     return Values(small)
 
@@ -145,8 +166,72 @@ def test_a_roofline_has_the_device_s_ceilings(values):
     assert "屋顶线" in draw("roofline v1", "x", "zh", values)
 
 
+def test_a_timeline_is_a_bar_a_span_in_the_row_that_did_the_work(values):
+    made = draw('timeline streams title="Two chunks"', "x", "en", values)
+    assert {"h2d", "kernel", "0", "0.5 ms", "2.5 ms", "Time"} <= set(texts(made))
+    assert "<figcaption>Two chunks; measured on NVIDIA H200 · 2026-01-02</figcaption>" in made
+    assert rows(made) == [
+        ["Row", "What", "Start", "End", "Duration"],
+        ["h2d", "a", "0.000 ms", "1.000 ms", "1.000 ms"],
+        ["h2d", "b", "1.000 ms", "2.000 ms", "1.000 ms"],
+        ["kernel", "a", "1.000 ms", "1.500 ms", "0.500 ms"],
+        ["kernel", "b", "2.000 ms", "2.500 ms", "0.500 ms"],
+    ]
+    assert "h2d, b: 1.000 ms – 2.000 ms</title>" in made.replace("\u00a0", " ")
+    bars = re.findall(r'<rect class="wb-span wb-s(\d)" x="([\d.]+)%" y="(\d+)" width="([\d.]+)%"', made)
+    assert [(kind, x, width) for kind, x, y, width in bars] == [
+        ("0", "0.00", "40.00"), ("1", "40.00", "40.00"), ("0", "40.00", "20.00"), ("1", "80.00", "20.00")
+    ]  # fmt: skip
+    assert len({y for _, _, y, _ in bars}) == 2  # what only touches does not overlap
+
+
+def test_a_timeline_s_labels_are_told_apart_by_more_than_colour(values):
+    made = draw("timeline streams", "x", "en", values)
+    assert '<ul class="wb-legend">' in made
+    patterns = re.findall(r'<pattern id="([^"]+)"', made)
+    assert len(patterns) == 1  # the first label's bars are solid
+    assert made.count(f'fill="url(#{patterns[0]})"') == 3  # two bars, and the legend
+    many = draw("timeline blocks rows=0-7", "x", "en", values)
+    assert "wb-legend" not in many and "block 3" in texts(many)  # too many for colours: in the bars themselves
+
+
+def test_a_timeline_speaks_the_page_s_language(values):
+    asked = 'timeline streams rows="kernel=核函数|h2d=拷入" labels="b=第二块" xlabel=时刻 title=重叠'
+    made = draw(asked, "x", "zh", values).replace("\u00a0", " ")
+    assert [row[:2] for row in rows(made)] == [
+        ["行", "工作"], ["核函数", "a"], ["核函数", "第二块"], ["拷入", "a"], ["拷入", "第二块"]
+    ]  # fmt: skip
+    assert "时刻" in texts(made)
+    assert "重叠；测自 NVIDIA H200 · 2026-01-02。核函数：2 段，从 1.000 ms 到 2.500 ms，占用 40.0 % 的时间" in made
+
+
+def test_many_rows_become_thin_and_some_are_named(values):
+    made = draw("timeline blocks rowlabel=SM", "x", "en", values).replace("\u00a0", " ")
+    assert {"0", "8", "128", "SM", "Clock cycles"} <= set(texts(made))
+    assert "1" not in texts(made)
+    high = int(re.search(r'height="(\d+)"><defs>', made)[1])
+    assert 132 * 2 < high < 1200  # waves overlap, so each row is two bars high
+    assert [row[0] for row in rows(made)] == ["SM", *(f"SM {sm}" for sm in range(132))]  # numbered ones in order
+    assert rows(made)[1] == ["SM 0", "3", "0 cycles", "310 cycles", "100.0 %"]
+    assert "132 rows with 396 spans, from 0 cycles to 310 cycles, busy 99.0 % of the time on average" in made
+
+
+def test_a_row_that_did_nothing_is_shown_if_asked_for(values):
+    made = draw("timeline blocks rows=130-133 rowlabel=SM", "x", "en", values).replace("\u00a0", " ")
+    assert {"SM 130", "SM 131", "SM 132", "SM 133"} <= set(texts(made))
+
+
 @pytest.mark.parametrize(
-    "chart", ["ladder", "bars v0.rate v1.rate", "curve read.sweep write.sweep reference=copy.rate", "roofline v1 gemm"]
+    "chart",
+    [
+        "ladder",
+        "bars v0.rate v1.rate",
+        "curve read.sweep write.sweep reference=copy.rate",
+        "roofline v1 gemm",
+        "timeline streams",
+        "timeline blocks rowlabel=SM",
+        "timeline blocks rows=0-3",
+    ],
 )
 def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
     made = draw(chart, "x", "zh", values)
@@ -160,7 +245,7 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
 @pytest.mark.parametrize(
     ("chart", "said"),
     [
-        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline'),
+        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline, timeline'),
         ('curve a title="x', 'chart:curve a title="x: a quotation mark is not closed'),
         ("curve", "chart:curve: names nothing to draw"),
         ("curve a", 'chart:curve a: no series "a" in records/nvidia-h200/x.json; there are: latency, read.sweep, '
@@ -173,6 +258,15 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
         ("curve zero", "chart:curve zero: x has 0, which a logarithmic axis cannot show; write x=linear"),
         ("curve latency labels=a|b", "chart:curve latency labels=a|b: 2 labels, 1 names; divide them with |"),
         ("bars v0.rate v1.flops", 'chart:bars v0.rate v1.flops: "v1.flops" is in flop/s and "v0.rate" in B/s'),
+        ("timeline a", 'chart:timeline a: no timeline "a" in records/nvidia-h200/x.json; there are: blocks, crowd, '
+                       "none, streams"),
+        ("timeline streams blocks", "chart:timeline streams blocks: a timeline shows one name"),
+        ("timeline streams rows=d2h", 'chart:timeline streams rows=d2h: no row "d2h"; there are: h2d, kernel'),
+        ("timeline blocks rows=132-140", "chart:timeline blocks rows=132-140: rows=132-140: none of them did anything"),
+        ("timeline streams labels=c=三", 'chart:timeline streams labels=c=三: no label "c"; there are: a, b'),
+        ("timeline none", 'chart:timeline none: "none" lasts no time at all'),
+        ("timeline crowd", "chart:timeline crowd: 401 bars on top of one another cannot be told apart; choose rows "
+                           "with rows="),
         ("roofline none", 'chart:roofline none: "none.intensity" is 0, which a roofline cannot show'),
         ("roofline v1 ceilings=copy.rate", "chart:roofline v1 ceilings=copy.rate: ceilings must be in B/s and in "
                                            "flop/s, at least one of each"),

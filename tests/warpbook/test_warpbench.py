@@ -11,7 +11,7 @@ WANT = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
 
 @pytest.fixture(autouse=True)
 def nothing_recorded(monkeypatch):
-    for kept in ("_values", "_series", "_claims"):
+    for kept in ("_values", "_series", "_spans", "_claims"):
         monkeypatch.setattr(wb, kept, {})
 
 
@@ -73,6 +73,15 @@ def test_a_reference_must_not_be_the_result_itself():
         (lambda: (wb.value("a", 1, "s"), wb.series("a", [1], [1], x_unit="B", unit="s")), "'a' is recorded twice"),
         (lambda: wb.series("a", [1, 2], [1], x_unit="B", unit="s"), "y must be as many finite numbers as x"),
         (lambda: wb.series("a", [], [], x_unit="B", unit="s"), "and not none"),
+        (lambda: (wb.value("a", 1, "s"), wb.spans("a", [(0, 1, 2)])), "'a' is recorded twice"),
+        (lambda: wb.spans("a", [(0, 1, 2)], unit="ms"), "spans 'a': unit 'ms' is neither 's' nor 'cycle'"),
+        (lambda: wb.spans("a", []), "spans 'a': 0 of them; give at least one and at most 4096"),
+        (lambda: wb.spans("a", [(0, 1, 2)] * 4097), "4097 of them"),
+        (lambda: wb.spans("a", [(0, 1, 2), (1, 2)]), r"number 1, \(1, 2\), is not \(row, start, stop\)"),
+        (lambda: wb.spans("a", [(0, 1, 2, 3)]), "is not .* label"),
+        (lambda: wb.spans("a", [(0.5, 1, 2)]), "a row that is neither a name nor a whole number"),
+        (lambda: wb.spans("a", [("h2d", 2, 1)]), r"spans 'a': number 0, \('h2d', 2, 1, ''\), stops before it starts"),
+        (lambda: wb.spans("a", [(0, 1, float("nan"))]), "at no finite time"),
         (lambda: wb.claim("c", en="", zh="", value="a"), "give a gate"),
         (lambda: wb.claim("c", en="", zh="", at_least=1), "give either ratio"),
     ],
@@ -87,6 +96,14 @@ def test_a_timing_gives_time_rate_and_flops():
     assert wb._values["v0.time"] == {"value": 2.0, "unit": "s", "low": 1.0, "high": 4.0}
     assert wb._values["v0.rate"] == {"value": 4.0, "unit": "B/s", "low": 2.0, "high": 8.0}
     assert wb._values["v0.flops"]["unit"] == "flop/s"
+
+
+def test_spans_start_with_the_earliest_and_lose_no_cycle():
+    clock = np.array([[2**62 + 1, 2**62 + 9], [2**62 + 4, 2**62 + 5]], dtype=np.uint64)
+    wb.spans("gantt", [(np.int32(7), *clock[0]), ("copy", *clock[1], "in")], unit="cycle")
+    assert wb._spans["gantt"] == {
+        "row": [7, "copy"], "start": [0.0, 3.0], "stop": [8.0, 4.0], "label": ["", "in"], "unit": "cycle"
+    }  # fmt: skip
 
 
 @pytest.fixture

@@ -4,9 +4,11 @@
     {{ chart:bars a.time b.time reference=copy.time }}    named values
     {{ chart:curve read.sweep write.sweep }}              recorded series
     {{ chart:roofline v3 v8 }}                            v3.intensity and v3.flops, below the device's ceilings
+    {{ chart:timeline overlap.gantt rowlabel="SM" }}      recorded spans
 
 Options follow the names as `key=value`; a value with blanks stands in double quotes: `title="Reading, by size"`.
-Every chart takes `title` (its caption) and, but for the ladder, `labels="one|two"`, in the page's language.
+Every chart takes `title` (its caption) and, but for the ladder, `labels="one|two"`, in the page's language; a
+timeline's are `labels="h2d=copy in|k=kernel"`.
 
 An SVG here has no viewBox: lengths along x are percentages and text keeps the page's size, so that a chart
 on a telephone is narrower, not smaller. Each comes with its numbers as a table.
@@ -22,6 +24,7 @@ from warpbook.charts.bars import bars, ladder
 from warpbook.charts.curve import curve
 from warpbook.charts.roofline import roofline
 from warpbook.charts.source import Source
+from warpbook.charts.timeline import timeline
 from warpbook.values import Values
 
 CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
@@ -29,6 +32,7 @@ CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
     "bars": (bars, ("title", "labels", "reference")),
     "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel")),
     "roofline": (roofline, ("title", "labels", "ceilings")),
+    "timeline": (timeline, ("title", "labels", "rows", "rowlabel", "xlabel")),
 }
 
 

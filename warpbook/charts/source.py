@@ -34,6 +34,27 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Span:
+    """One stretch of work in a timeline."""
+
+    row: str | int
+    start: float
+    stop: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Recorded spans, in the order recorded."""
+
+    name: str
+    unit: str
+    spans: tuple[Span, ...]
+    device: str
+    date: str
+
+
+@dataclass(frozen=True)
 class Source:
     """The names and options of one chart, and where their numbers are."""
 
@@ -61,30 +82,36 @@ class Source:
         return out
 
     def series(self, name: str) -> Series:
+        kept, device, date = self.kept(name, "series", "series")
+        columns = [kept["x"], kept["y"], kept.get("low") or kept["y"], kept.get("high") or kept["y"]]
+        points = sorted((Point(*map(float, row)) for row in zip(*columns, strict=True)), key=lambda point: point.x)
+        has_spread = bool(kept.get("low") and kept.get("high"))
+        return Series(name, kept["x_unit"], kept["unit"], tuple(points), has_spread, device, date)
+
+    def timeline(self, name: str) -> Timeline:
+        kept, device, date = self.kept(name, "spans", "timeline")
+        columns = (kept[column] for column in ("row", "start", "stop", "label"))
+        return Timeline(name, kept["unit"], tuple(Span(*span) for span in zip(*columns, strict=True)), device, date)
+
+    def kept(self, name: str, kind: str, called: str) -> tuple[dict[str, Any], str, str]:
+        """What a program recorded under `kind` as `name`, by which device and when."""
         match = NAME.match(name)
         if not match or match["name"].startswith("#"):
-            raise BookError(f'"{name}" is not a name of a series')
+            raise BookError(f'"{name}" is not a name of a {called}')
         article, short = match["article"] or self.article, match["name"]
         record = self.values.record(article)
-        found = [entry for entry in record["programs"].values() if short in entry.get("series", {})]
+        found = [entry for entry in record["programs"].values() if short in entry.get(kind, {})]
         where = records.path_of(self.values.book, self.values.device, article)
         if not found:
-            known = sorted({n for entry in record["programs"].values() for n in entry.get("series", {})})
+            known = sorted({n for entry in record["programs"].values() for n in entry.get(kind, {})})
             raise BookError(
-                f'no series "{short}" in {self.values.book.relative(where)}; there are: {", ".join(known) or "none"}'
+                f'no {called} "{short}" in {self.values.book.relative(where)}; there are: {", ".join(known) or "none"}'
             )
         if len(found) > 1:
             raise BookError(f'"{short}" is recorded by several programs; give one of them another name')
-        kept = found[0]["series"][short]
-        columns = [kept["x"], kept["y"], kept.get("low") or kept["y"], kept.get("high") or kept["y"]]
-        points = sorted((Point(*map(float, row)) for row in zip(*columns, strict=True)), key=lambda point: point.x)
         machine = record["machines"].get(found[0].get("machine"), {})
-        return Series(
-            name,
-            kept["x_unit"],
-            kept["unit"],
-            tuple(points),
-            bool(kept.get("low") and kept.get("high")),
+        return (
+            found[0][kind][short],
             str(machine.get("name", self.values.device)),
             str(found[0].get("date", ""))[:10],
         )
