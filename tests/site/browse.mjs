@@ -1,9 +1,9 @@
-// Look at the built site in a real browser: `node browse.mjs NODE_MODULES CHROMIUM URL PAGES`. Prints one JSON list of
-// what is wrong, each entry {page, scheme, what}. PAGES is a JSON list of {en, zh} paths.
+// Look at the built site in a real browser: `node browse.mjs NODE_MODULES CHROMIUM URL [PAIR]`. Prints one JSON list of
+// what is wrong, each entry {page, scheme, what}. PAIR is a page's path in each language, as JSON; without it, search is tried.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 
-const [modules, browserPath, base, pagesText] = process.argv.slice(2);
+const [modules, browserPath, base, pairText] = process.argv.slice(2);
 const require = createRequire(modules + "/");
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -99,12 +99,12 @@ async function chooseDevice(path) {
   await context.close();
 }
 
-for (const pair of JSON.parse(pagesText)) {
-  for (const language of ["en", "zh"]) for (const scheme of ["light", "dark"]) await look(pair[language], language, scheme);
-  await change(pair.en, pair.zh);
-  await change(pair.zh, pair.en);
-  await chooseDevice(pair.en);
+if (pairText) {
+  const pair = JSON.parse(pairText);
+  for (const scheme of ["light", "dark"]) await Promise.all(["en", "zh"].map((language) => look(pair[language], language, scheme)));
+  await Promise.all([change(pair.en, pair.zh), change(pair.zh, pair.en), chooseDevice(pair.en)]);
+} else {
+  for (const language of ["en", "zh"]) await search(language);
 }
-for (const language of ["en", "zh"]) await search(language);
 await browser.close();
 console.log(JSON.stringify(problems));

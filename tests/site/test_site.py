@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from warpbook.book import Book, BookError
+from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
 
@@ -43,11 +43,21 @@ def test_no_page_needs_another_host(site: Path) -> None:
         assert "@import" not in file.read_text("utf-8")
 
 
-@pytest.mark.timeout(600)
-def test_a_browser_finds_nothing_wrong(
-    book: Book, site: Path, serve: Callable[[Path], str], look: Callable[..., None]
-) -> None:
-    pages = [{"en": url(p, book.docs / "en"), "zh": "zh/" + url(p, book.docs / "en")} for p in book.pages("en")]
+def addresses() -> list[str]:
+    """Every page, and of each article the lab page of one program."""
+    book = here()
     labs = [f"snippets/{p.parent.name}/{p.stem}/" for article in book.articles() for p in book.programs(article)[:1]]
-    pages += [{"en": lab, "zh": f"zh/{lab}"} for lab in labs]
-    look("browse.mjs", serve(site), json.dumps(pages))
+    return [url(page, book.docs / "en") for page in book.pages("en")] + labs
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("page", addresses(), ids=lambda page: page or "home")
+def test_a_browser_finds_nothing_wrong(
+    page: str, site: Path, serve: Callable[[Path], str], look: Callable[..., None]
+) -> None:
+    look("browse.mjs", serve(site), json.dumps({"en": page, "zh": f"zh/{page}"}))
+
+
+@pytest.mark.timeout(120)
+def test_each_language_is_searched(site: Path, serve: Callable[[Path], str], look: Callable[..., None]) -> None:
+    look("browse.mjs", serve(site))
