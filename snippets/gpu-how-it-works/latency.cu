@@ -12,9 +12,7 @@ __device__ Address follow(Address at) {
 }
 // --8<-- [end:load]
 
-__device__ unsigned index_of(Address at, Address base) {
-    return (unsigned)((at - base) / STRIDE);
-}
+__device__ unsigned index_of(Address at, Address base) { return (unsigned)((at - base) / STRIDE); }
 
 __device__ Address nanoseconds() {
     Address now;

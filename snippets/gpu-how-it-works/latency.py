@@ -66,9 +66,7 @@ class Chaser:
         told = np.full(3, 2**64 - 1, np.uint64)
         start = self.ring.order[self.place]
         self.place = (self.place + warm + hops) % self.ring.nodes
-        chase(
-            self.ring.base, start, np.uint32(warm), np.uint32(hops), cuda.InOut(told), block=(1, 1, 1), grid=(1, 1)
-        )
+        chase(self.ring.base, start, np.uint32(warm), np.uint32(hops), cuda.InOut(told), block=(1, 1, 1), grid=(1, 1))
         wb.check(int(told[0]), int(self.ring.order[self.place]), what=f"end of {warm} + {hops} hops")
         return float(told[1]) / hops, 1e-9 * float(told[2]) / hops
 
@@ -125,9 +123,7 @@ def measure(rng: np.random.Generator) -> None:
             wb.series(f"{name}.each", share, np.percentile(hops, share), x_unit="%", unit="1")
     for name, rows in (("latency.cycles", cycles), ("latency.time", seconds)):
         mid, least, most = zip(*rows, strict=True)
-        wb.series(
-            name, LARGE, mid, low=least, high=most, x_unit="B", unit="1" if name == "latency.cycles" else "s"
-        )
+        wb.series(name, LARGE, mid, low=least, high=most, x_unit="B", unit="1" if name == "latency.cycles" else "s")
 
 
 def claims() -> None:
