@@ -195,7 +195,7 @@ def compare_bits(got: np.ndarray, want: np.ndarray, what: str) -> None:
 
 
 def report(times: dict[str, wb.Timing], n: int) -> None:
-    """Name them all. The fastest stream of torch's or without arithmetic is the roof's slope; our best is held to it."""
+    """Name them all. The fastest stream of torch's or without arithmetic is the roof's slope; ours is held to it."""
     streams = [name for name in times if name in YARDSTICKS or name.startswith("torch")]
     yardstick = min(streams, key=lambda name: times[name].median)
     fastest = min(WAYS, key=lambda name: times[name].median)
