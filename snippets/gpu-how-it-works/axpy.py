@@ -55,6 +55,7 @@ def compare(got: np.ndarray, want: np.ndarray, what: str) -> None:
 # --8<-- [end:reference]
 
 
+# --8<-- [start:host]
 def axpy_host(a: np.float32, x: np.ndarray, y: np.ndarray, chunk: int = 2**16) -> None:
     """The same in place by NumPy, in pieces that stay in the core's cache."""
     product = np.empty(min(chunk, x.size), np.float32)
@@ -62,6 +63,9 @@ def axpy_host(a: np.float32, x: np.ndarray, y: np.ndarray, chunk: int = 2**16) -
         part = product[: min(chunk, x.size - i)]
         np.multiply(x[i : i + chunk], a, out=part)
         y[i : i + chunk] += part
+
+
+# --8<-- [end:host]
 
 
 def check_host(x: np.ndarray, before: np.ndarray, after: np.ndarray, sample: np.ndarray, what: str) -> None:
