@@ -1,0 +1,164 @@
+"""Concurrent and parallel: chains of dependent multiply-adds, and loads between them, by warps and multiprocessors.
+
+python overlap.py   check the ends of all chains; on a GPU also count the cycles
+"""
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401
+import pycuda.driver as cuda
+import warpbench as wb
+
+GPU = wb.is_gpu()
+STEPS = 4096 if GPU else 64
+A, C = np.float32(1 - 2**-9), np.float32(0.25)
+WARPS = (1, 2, 4, 8, 12, 16, 20, 24, 28, 32)
+SMS = cuda.Context.get_device().multiprocessor_count
+
+module = wb.module("gpu-how-it-works/overlap.cu")
+chain, errands = module.get_function("chain"), module.get_function("errands")
+
+
+def ends_of(start: np.ndarray, steps: int) -> np.ndarray:
+    """What `steps` steps come to, by the formula for a geometric sum."""
+    shrink = float(A) ** steps
+    return shrink * start.astype(np.float64) + float(C) * (1 - shrink) / (1 - float(A))
+
+
+def bound(want: np.ndarray, steps: int) -> np.ndarray:
+    """Each step rounds once, and what it rounded off shrinks with the rest."""
+    return 2.0**-24 * np.maximum(want, 1) * min(steps, 512) * 1.01
+
+
+def run(warps: int, blocks: int, steps: int, rng: np.random.Generator) -> np.ndarray:
+    """Cycles that each block took from its first warp's start to its last warp's end."""
+    n = 32 * warps * blocks
+    start = rng.random(n, dtype=np.float32)
+    ends = np.full(n, np.nan, np.float32)
+    clocks = np.full((blocks, warps, 2), -1, np.int64)
+    arrays = cuda.In(start), cuda.InOut(ends)
+    chain(*arrays, A, C, np.int32(steps), cuda.InOut(clocks), block=(32 * warps, 1, 1), grid=(blocks, 1))
+    want = ends_of(start, steps)
+    wb.check(ends, want, bound(want, steps), what=f"{warps} warps, {steps} steps")
+    if not (clocks[..., 1] >= clocks[..., 0]).all() or (clocks < 0).any():
+        raise AssertionError(f"{warps} warps: a clock was not written, or ran backwards")
+    return clocks[..., 1].max(axis=1) - clocks[..., 0].min(axis=1)
+
+
+class Errands:
+    """Nodes 128 bytes apart, linked to one ring in random order; warps that walk along it and compute on the way."""
+
+    STEPS = 64
+
+    def __init__(self, nodes: int, rng: np.random.Generator) -> None:
+        self.order = rng.permutation(nodes).astype(np.uint32)
+        words = np.full((nodes, 32), 0xFFFFFFFF, np.uint32)
+        words[self.order, 0] = np.roll(self.order, -1)
+        self.next = cuda.to_device(words)
+
+    def run(self, warps: int, rounds: int, place: int) -> np.ndarray:
+        """Clocks before, between and after, of each warp in each round. Warp w starts at place + w * rounds."""
+        places = (place + rounds * np.arange(warps)) % self.order.size
+        visited = np.full((warps, rounds), 0xFFFFFFFF, np.uint32)
+        ends = np.full((warps, rounds), np.nan, np.float32)
+        clocks = np.full((warps, rounds, 3), -1, np.int64)
+        out = cuda.InOut(visited), cuda.InOut(ends), cuda.InOut(clocks)
+        starts, steps = cuda.In(self.order[places]), np.int32(self.STEPS)
+        errands(self.next, starts, A, C, np.int32(rounds), steps, *out, block=(32 * warps, 1, 1), grid=(1, 1))
+        way = self.order[(places[:, None] + 1 + np.arange(rounds)) % self.order.size]
+        want = ends_of(way % 1024 / 1024.0, self.STEPS)
+        wb.check(visited, way, what=f"way of {warps} warps")
+        wb.check(ends, want, bound(want, self.STEPS), what=f"work of {warps} warps")
+        if (clocks < 0).any() or (np.diff(clocks, axis=2) < 0).any():
+            raise AssertionError(f"{warps} warps: a clock was not written, or ran backwards")
+        return clocks
+
+
+def check_all(rng: np.random.Generator) -> None:
+    for warps, blocks, steps in ((1, 1, 1), (1, 3, 31), (5, 2, 64), (32, 1, 33)):
+        run(warps, blocks, steps, rng)
+        print(f"{blocks} blocks of {warps} warps, {steps} steps: every end within its bound")
+    ring = Errands(256, rng)
+    for warps, rounds, place in ((1, 1, 0), (8, 5, 31), (32, 3, 250)):
+        ring.run(warps, rounds, place)
+        print(f"{warps} warps, {rounds} errands each: every way and every end right")
+
+
+def measure(rng: np.random.Generator) -> None:
+    run(32, SMS, STEPS, rng)
+    cycles = []
+    print(f"\n{'warps':>6}{'cycles a step':>15}{'steps a cycle':>15}")
+    for warps in WARPS:
+        took = sorted(float(run(warps, 1, STEPS, rng)[0]) / STEPS for _ in range(9))
+        cycles.append((took[4], took[0], took[8]))
+        print(f"{warps:6}{took[4]:15.2f}{warps / took[4]:15.2f}")
+        if warps in (1, 16, 32):
+            wb.value(f"chain_{warps}.cycles", took[4], "1", (took[0], took[8]))
+    mid, low, high = zip(*cycles, strict=True)
+    wb.series("chain.cycles", WARPS, mid, low=low, high=high, x_unit="count", unit="1")
+    everywhere = [float(np.median(run(16, SMS, STEPS, rng))) / STEPS for _ in range(9)]
+    wb.value("chain_everywhere.cycles", float(np.median(everywhere)), "1", (min(everywhere), max(everywhere)))
+    ring, other = Errands(2**21, rng), cuda.mem_alloc(2**27)
+    cuda.memset_d32(other, 0, 2**25)  # the caches hold something else
+    ring.run(32, 6, 10_000)  # the code is loaded
+    took = {warps: [] for warps in (1, 8)}
+    for i in range(9):
+        for warps in took:
+            clocks = ring.run(warps, 6, 20_000 + 1000 * i + 100 * warps)  # no node twice
+            took[warps].append(float(clocks.max() - clocks.min()))
+    for warps, cycles_of in took.items():
+        wb.value(f"errands_{warps}.cycles", float(np.median(cycles_of)), "1", (min(cycles_of), max(cycles_of)))
+        print(f"{warps} warps, 6 errands each: {np.median(cycles_of):.0f} cycles")
+    told = [
+        (warp, *clocks[warp, r, k : k + 2].tolist(), label)
+        for warp in range(8)
+        for r in range(6)
+        for k, label in enumerate(("load", "work"))
+    ]
+    wb.spans("errands.gantt", told, unit="cycle")
+    print(f"16 warps on each of {SMS} multiprocessors: {np.median(everywhere):.2f} cycles a step")
+
+
+def claims() -> None:
+    for name, a, gate, predicted, en, zh, source, source_zh in (
+        ("sixteen_warps_for_the_price_of_one", "chain_16", {"at_most": 1.15}, 1.0,
+         "16 chains of a multiprocessor take at most 1.15 times as long as one",
+         "一个多处理器上 16 条链的用时至多是一条的 1.15 倍",
+         "latency 4 cycles, 4 schedulers, one instruction a cycle each", "延迟 4 周期，4 个调度器，每周期各发射一条"),
+        ("beyond_that_they_queue", "chain_32", {"at_least": 1.7, "at_most": 2.3}, 2.0,
+         "32 chains take about twice as long as one", "32 条链的用时约为一条的两倍",
+         "32 warps, 4 schedulers: 8 cycles a step", "32 个线程束，4 个调度器：每步 8 个周期"),
+        ("multiprocessors_do_not_share", "chain_everywhere", {"at_most": 1.15}, 1.0,
+         "16 chains on each of all multiprocessors take at most 1.15 times as long as a single one",
+         "所有多处理器各跑 16 条链，用时至多是单独一条的 1.15 倍",
+         "no unit is shared", "没有共享的部件"),
+    ):  # fmt: skip
+        wb.claim(
+            name,
+            en=en,
+            zh=zh,
+            ratio=(f"{a}.cycles", "chain_1.cycles"),
+            predicted=predicted,
+            source=source,
+            source_zh=source_zh,
+            **gate,
+        )
+    wb.claim(
+        "errands_overlap",
+        en="eight warps with six errands each take at most 1.3 times as long as one warp with six",
+        zh="八个线程束各做六次“加载加计算”，用时至多是一个线程束的 1.3 倍",
+        ratio=("errands_8.cycles", "errands_1.cycles"),
+        at_most=1.3,
+        predicted=1.0,
+        source="they wait at the same time, and two a scheduler need less than it can issue",
+        source_zh="它们同时等待；每个调度器两个线程束，远不及其发射能力",
+    )
+
+
+if __name__ == "__main__":
+    generator = np.random.default_rng(20261125)
+    check_all(generator)
+    if GPU:
+        measure(generator)
+    else:
+        print("no GPU: nothing is timed")
+    claims()
