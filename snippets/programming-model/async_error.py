@@ -5,6 +5,7 @@ python async_error.py CASE     one case in this process; prints what happened as
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -96,7 +97,8 @@ def tell(case: str, found: dict) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        print(json.dumps(observe(LATER[sys.argv[1]])))
+        print(json.dumps(observe(LATER[sys.argv[1]])), flush=True)
+        os._exit(0)  # there is nothing left that could be cleaned up
     else:
         assert alive()
         print(f"{'what':22} {'raised by':12} {'exception':12}")

@@ -22,7 +22,7 @@ from steps import BLOCK, A, C, Steps, closed_form
 
 GPU = wb.is_gpu()
 LONG = 4_000_000 if GPU else 200  # rounds
-PROCESSES = 5
+PROCESSES = 3
 
 
 def spread(seconds: list[float]) -> wb.Timing:
