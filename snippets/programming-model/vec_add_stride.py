@@ -1,0 +1,190 @@
+"""c = a + b: a thread for each element against a grid that strides, and how many blocks it takes.
+
+python vec_add_stride.py             check at n = 1, 31, 1000 …; on a GPU also time 2^26 integers over the grid
+python vec_add_stride.py --profile   launch each kernel once for a profiler: 2^26 integers (softcuda: 2^16)
+"""
+
+import sys
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401
+import pycuda.driver as cuda
+import warpbench as wb
+
+BLOCK = 256
+GPU = wb.is_gpu()
+PROFILED = "programming-model/vec_add_stride.py --profile"
+LOADS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+
+module = wb.module("programming-model/vec_add.cu")
+kernels = {name: module.get_function(name) for name in ("add_each", "add_stride", "add_narrow")}
+sms = cuda.Context.get_device().multiprocessor_count
+FULL = sms * (2048 // BLOCK)  # as many blocks as the device holds at a time
+rng = np.random.default_rng()
+
+
+class Sum:
+    """a and b on the device, a place for c, and the c that NumPy gets."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        a, b = (rng.integers(-(2**30) + 1, 2**30, n, dtype=np.int32) for _ in range(2))  # no sum overflows
+        self.want = a + b
+        self.a, self.b, self.c = cuda.to_device(a), cuda.to_device(b), cuda.mem_alloc(4 * n)
+
+    def poison(self) -> None:
+        """-2^31 is nobody's sum."""
+        cuda.memset_d32_async(self.c, 0x80000000, self.n)
+
+    def launch(self, name: str, blocks: int, threads: int = BLOCK) -> None:
+        length = np.int32(self.n) if name == "add_narrow" else np.int64(self.n)
+        kernels[name](self.a, self.b, self.c, length, block=(threads, 1, 1), grid=(blocks, 1))
+
+    def check(self, what: str) -> None:
+        got = np.empty(self.n, np.int32)
+        cuda.memcpy_dtoh(got, self.c)
+        if not np.array_equal(got, self.want):
+            wb.check(got, self.want, what=f"{what} at n = {self.n}")
+
+    def run(self, name: str, blocks: int, threads: int = BLOCK) -> None:
+        self.poison()
+        self.launch(name, blocks, threads)
+        self.check(f"{name}<<<{blocks}, {threads}>>>")
+
+
+def cover(n: int) -> int:
+    """Blocks that give every element a thread."""
+    return -(-n // BLOCK)
+
+
+def check_all(sizes: list[int]) -> None:
+    for n in sizes:
+        data = Sum(n)
+        data.run("add_each", cover(n))
+        for blocks in {1, 7, FULL, cover(n)}:
+            data.run("add_stride", blocks)
+            data.run("add_narrow", blocks)
+        if n <= 1000:
+            data.run("add_stride", 1, 1)
+        print(f"n = {n:>10,}: each, stride, narrow: exact")
+
+
+def timed(sets: list[Sum], name: str, blocks: int, threads: int = BLOCK, repeats: int = 50) -> wb.Timing:
+    """Two sets of arrays take turns."""
+    return wb.time(
+        lambda i: sets[i % 2].launch(name, blocks, threads),
+        poison=lambda i: sets[i % 2].poison(),
+        check=lambda i: sets[i % 2].check(f"{name}<<<{blocks}, {threads}>>>"),
+        repeats=repeats,
+    )
+
+
+def time_all(n: int) -> None:
+    sets, nbytes = [Sum(n), Sum(n)], 12 * n
+
+    def copied(i: int) -> None:
+        got, want = np.empty(n, np.int32), np.empty(n, np.int32)
+        cuda.memcpy_dtoh(got, sets[i % 2].c)
+        cuda.memcpy_dtoh(want, sets[i % 2].a)
+        wb.check(got, want, what="copy")
+
+    copy = wb.time(
+        lambda i: cuda.memcpy_dtod_async(sets[i % 2].c, sets[i % 2].a, 4 * n),
+        poison=lambda i: sets[i % 2].poison(),
+        check=copied,
+    )
+    wb.timing("copy", copy, 8 * n)
+    print(f"\ncopy of 4 n bytes        {copy.median * 1e6:9.1f} µs {8 * n / copy.median / 1e9:6.0f} GB/s")
+    for label, name, blocks in (
+        ("each", "add_each", cover(n)),
+        ("stride", "add_stride", FULL),
+        ("narrow", "add_narrow", FULL),
+        ("cover", "add_stride", cover(n)),
+    ):
+        t = timed(sets, name, blocks)
+        wb.timing(label, t, nbytes)
+        print(f"{name:11}{blocks:7} blocks {t.median * 1e6:9.1f} µs {nbytes / t.median / 1e9:6.0f} GB/s")
+
+    grids = [2**k for k in range(19)]
+    times = [timed(sets, "add_stride", blocks, repeats=5 if blocks < 64 else 20) for blocks in grids]
+    rates = [[nbytes / t for t in (x.median, x.high, x.low)] for x in times]
+    median, low, high = zip(*rates, strict=True)
+    wb.series("grid.sweep", grids, median, x_unit="count", unit="B/s", low=low, high=high)
+    wb.value("one_block.rate", median[0], "B/s", (low[0], high[0]))
+
+    small = [Sum(2**20), Sum(2**20)]
+    t = timed(small, "add_stride", 1, 1, repeats=5)
+    wb.timing("one_thread", t, 12 * 2**20)
+    print(f"one block:  {median[0] / 1e9:8.2f} GB/s\none thread: {12 * 2**20 / t.median / 1e9:8.3f} GB/s")
+
+
+def claims() -> None:
+    wb.claim(
+        "add_of_copy",
+        en="adding two arrays moves bytes at no less than 95 % of the rate of a copy",
+        zh="两个数组相加，搬运字节的速率不低于拷贝的 95 %",
+        ratio=("stride.rate", "copy.rate"),
+        at_least=0.95,
+        predicted=1.0,
+        source="DRAM: each byte is moved once",
+        source_zh="DRAM 流量：每个字节只搬运一次",
+    )
+    wb.claim(
+        "stride_costs_nothing",
+        en="a grid that strides adds at least 0.9 times as fast as a thread for each element",
+        zh="网格跨步循环的速度至少是“每个元素一个线程”的 0.9 倍",
+        ratio=("each.time", "stride.time"),
+        at_least=0.9,
+        predicted=1.0,
+        source="equal bytes; both fill the device",
+        source_zh="字节数相同，两者都占满设备",
+    )
+    wb.claim(
+        "one_block_is_slow",
+        en="one block adds at most a hundredth as fast as a full grid",
+        zh="只用一个线程块，速度至多是占满网格的百分之一",
+        ratio=("one_block.rate", "stride.rate"),
+        at_most=0.01,
+        predicted=1 / 950,
+        source="bytes in flight: 256 threads × 8 B in 700 ns",
+        source_zh="在途字节：256 个线程 × 8 B，700 ns",
+    )
+    wb.claim(
+        "one_thread_is_slower",
+        en="a full grid adds at least 3000 times as fast as <<<1, 1>>>",
+        zh="占满的网格至少是 <<<1, 1>>> 的 3000 倍快",
+        ratio=("stride.rate", "one_thread.rate"),
+        at_least=3000,
+        predicted=13_000,
+        source="one thread waits some 75 cycles for each element",
+        source_zh="单个线程每个元素约等 75 个周期",
+    )
+    for name in ("add_each", "add_stride"):
+        wb.claim(
+            f"{name}_sectors",
+            en=f"{name} loads exactly 4 sectors a request",
+            zh=f"{name} 每个加载请求恰好 4 个扇区",
+            ratio=(f"{name}.{SECTORS}", f"{name}.{LOADS}"),
+            at_least=4,
+            at_most=4,
+            predicted=4,
+            source="32 lanes × 4 B side by side, in sectors of 32 B",
+            source_zh="32 个通道 × 4 B 相邻，扇区 32 B",
+            counters=PROFILED,
+        )
+
+
+if __name__ == "__main__":
+    if "--profile" in sys.argv[1:]:
+        data = Sum(2**26 if GPU else 2**16)
+        for name in kernels:
+            data.run(name, cover(data.n) if name == "add_each" else FULL)
+            print(f"{name} at n = {data.n}: exact")
+    else:
+        check_all([1, 31, 1000, 2**18 + 7] + ([2**26] if GPU else []))
+        if GPU:
+            time_all(2**26)
+        else:
+            print("no GPU: nothing is timed")
+        claims()
