@@ -294,6 +294,7 @@ if __name__ == "__main__":
     else:
         check_all(generator, [(8, 6), (1, 1), (31, 1), (1, 31), (67, 41), (300, 2)])
         if wb.is_gpu():
+            wb.needs(memory=2 * 2**30)
             time_all(generator, wide, wide // 2)
         else:
             print("no GPU: nothing is timed")

@@ -138,6 +138,7 @@ if __name__ == "__main__":
                 way.free()
             print(f"{nx:5} × {ny:<3} exact, rows {4 * nx} and {way.source.pitch} bytes apart")
         if wb.is_gpu():
+            wb.needs(memory=2 * 2**30)
             nx, ny = 8191, 16384
             host = fresh(rng, nx, ny)
             for layout in ("packed", "pitched"):

@@ -109,9 +109,9 @@ def fill(n: int, chunk: int = 2**28) -> None:
     """Fill n bytes with both kernels; count the bytes that nobody wrote, and check all others."""
     print()
     pattern = np.tile(np.arange(251, dtype=np.uint8), chunk // 251 + 2)
-    buffer, got = cuda.mem_alloc(n), cuda.pagelocked_empty(min(n, chunk), np.uint8)
+    buffer, got = cuda.mem_alloc(n + 3), cuda.pagelocked_empty(min(n, chunk), np.uint8)
     for kernel in ("fill_too_late", "fill_in_time"):
-        cuda.memset_d8(buffer, 0xFF, n)
+        cuda.memset_d32(buffer, 0xFFFFFFFF, -(-n // 4))
         module.get_function(kernel)(buffer, np.int64(n), block=(BLOCK, 1, 1), grid=(blocks(n), 1))
         unwritten = 0
         for start in range(0, n, chunk):
@@ -200,6 +200,7 @@ if __name__ == "__main__":
                 work.once(case)
             print(f"{nx:5} × {ny:<4} exact in {', '.join(work.cases)}")
         if wb.is_gpu():
+            wb.needs(memory=5 * 2**30)
             time_all(generator, 16384, 8192)
             fill(2**32 + 12345)
         else:
