@@ -1,0 +1,301 @@
+"""Add two matrices with blocks of many shapes: which are slow, and is it what the addresses say?
+
+python matrix_add_shapes.py             check; on a GPU also time 16384 columns × 8192 rows of int32, 512 MiB each
+python matrix_add_shapes.py --profile   launch each shape of the page once, for a profiler
+"""
+
+import sys
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
+import pycuda.driver as cuda
+import warpbench as wb
+from pycuda.compiler import SourceModule
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+FILE = "thread-organisation/add.cu"
+PROFILED = "thread-organisation/matrix_add_shapes.py --profile"
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+OCCUPANCY = "sm__maximum_warps_per_active_cycle_pct"
+
+WIDTHS = [(256 // h, h) for h in (1, 2, 4, 8, 16, 32, 64, 128, 256)]  # 256 threads in every shape
+LINES = [(x, 1) for x in (16, 32, 33, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)]
+SHAPES = list(dict.fromkeys([*WIDTHS, *LINES, (32, 32)]))
+COUNTED = [*WIDTHS, (32, 1), (33, 1), (48, 1), (768, 1), (1024, 1), (32, 32)]
+
+# --8<-- [start:model]
+DRAM, L2, LATENCY = 4.2e12, 9.0e12, 600e-9  # bytes a second, bytes a second, seconds: assumed for an H200
+SMS, WARPS, BLOCKS = 132, 64, 32  # multiprocessors; at most so many warps and blocks on each
+
+
+def sectors(x: int, y: int, nx: int) -> tuple[int, int]:
+    """Requests, and 32-byte sectors they touch, when eight neighbouring blocks of x × y read nx columns of 4 bytes."""
+    requests = touched = 0
+    thread = np.arange(x * y)
+    for block in range(8):
+        element = thread // x * nx + block * x + thread % x  # threads are numbered along x
+        for first in range(0, x * y, 32):
+            requests += 1
+            touched += len(np.unique(4 * element[first : first + 32] // 32))
+    return requests, touched
+
+
+def resident(threads: int) -> int:
+    """Threads on a multiprocessor when blocks have so many, and registers and shared memory suffice."""
+    return threads * min(BLOCKS, WARPS // -(-threads // 32))
+
+
+def rate(x: int, y: int, nx: int) -> float:
+    """Bytes of matrices a second, by the tightest of three limits. An element is 12 bytes: two loads and a store."""
+    elements = 8 * x * y
+    by_memory = DRAM / 12
+    by_l2 = L2 / (3 * 32 * sectors(x, y, nx)[1] / elements)
+    in_flight = SMS * resident(x * y) / LATENCY  # Little's law: a thread adds one element every 600 ns
+    return 12 * min(by_memory, by_l2, in_flight)
+
+
+# --8<-- [end:model]
+
+
+def name(x: int, y: int) -> str:
+    return f"add_{x}x{y}"
+
+
+def grid(x: int, y: int, nx: int, ny: int) -> tuple[int, int]:
+    return -(-nx // x), -(-ny // y)
+
+
+def spoil(buffer: cuda.DeviceAllocation, n: int) -> None:
+    cuda.memset_d32_async(buffer, 0x80000000, n)  # no sum of the numbers below is that low
+
+
+class Matrices:
+    """Fresh a and b on the device, room for c, and the sum."""
+
+    def __init__(self, rng: np.random.Generator, nx: int, ny: int) -> None:
+        self.nx, self.ny, self.n = nx, ny, nx * ny
+        a, b = (rng.integers(-(2**30), 2**30, (ny, nx), dtype=np.int32) for _ in range(2))
+        self.want = a + b
+        self.a, self.b, self.c = cuda.to_device(a), cuda.to_device(b), cuda.mem_alloc(a.nbytes)
+        self.got = cuda.pagelocked_empty((ny, nx), np.int32)
+
+    def launch(self, kernel: cuda.Function, x: int, y: int) -> None:
+        sizes = np.int32(self.nx), np.int32(self.ny)
+        kernel(self.a, self.b, self.c, *sizes, block=(x, y, 1), grid=grid(x, y, self.nx, self.ny))
+
+    def check(self, what: str) -> None:
+        cuda.memcpy_dtoh(self.got, self.c)
+        if not np.array_equal(self.got, self.want):
+            wb.check(self.got, self.want, what=what)
+
+    def free(self) -> None:
+        for buffer in (self.a, self.b, self.c):
+            buffer.free()
+
+
+def check_all(rng: np.random.Generator, sizes: list[tuple[int, int]]) -> None:
+    kernels = [
+        wb.module(FILE).get_function("matrix_add"),
+        wb.module("thread-organisation/variants.cu").get_function("matrix_add_tall"),
+    ]
+    for nx, ny in sizes:
+        m = Matrices(rng, nx, ny)
+        for x, y in SHAPES:
+            for kernel in kernels:
+                spoil(m.c, m.n)
+                m.launch(kernel, x, y)
+                m.check(f"{nx} × {ny} in blocks of {x} × {y}")
+        print(f"{nx:6} × {ny:<6} exact in {len(SHAPES)} block shapes")
+
+
+class Shared:
+    """Device memory in the shape that torch.as_tensor takes."""
+
+    def __init__(self, address: cuda.DeviceAllocation, n: int) -> None:
+        self.__cuda_array_interface__ = {
+            "version": 3, "shape": (n,), "typestr": "<i4", "data": (int(address), False), "strides": None,
+        }  # fmt: skip
+
+
+def time_all(rng: np.random.Generator, nx: int, ny: int) -> None:
+    m, kernel = Matrices(rng, nx, ny), wb.module(FILE).get_function("matrix_add")
+    nbytes = 12 * m.n
+    times = {}
+
+    copied = wb.time(
+        lambda i: cuda.memcpy_dtod_async(m.c, m.a, 4 * m.n),
+        poison=lambda i: spoil(m.c, m.n),
+        check=lambda i: same(m.c, m.a, m.got),
+    )
+    wb.timing("copy", copied, 8 * m.n)
+    print(f"\n{'block':>12}{'µs':>9}{'GB/s':>8}{'predicted':>11}\n{'copy':>12}{copied.median * 1e6:9.1f}", end="")
+    print(f"{8 * m.n / copied.median / 1e9:8.0f}")
+    for x, y in SHAPES:
+        t = times[x, y] = wb.time(
+            lambda i, x=x, y=y: m.launch(kernel, x, y),
+            poison=lambda i: spoil(m.c, m.n),
+            check=lambda i, x=x, y=y: m.check(f"matrix_add in blocks of {x} × {y}"),
+        )
+        wb.timing(name(x, y), t, nbytes)
+        print(f"{x:6} × {y:<3}{t.median * 1e6:9.1f}{nbytes / t.median / 1e9:8.0f}{rate(x, y, nx) / 1e9:11.0f}")
+    if torch is not None:
+        a, b, c = (torch.as_tensor(Shared(buffer, m.n), device="cuda") for buffer in (m.a, m.b, m.c))
+        t = wb.time(
+            lambda i: torch.add(a, b, out=c), poison=lambda i: spoil(m.c, m.n), check=lambda i: m.check("torch.add")
+        )
+        wb.timing("torch", t, nbytes)
+        print(f"{'torch.add':>12}{t.median * 1e6:9.1f}{nbytes / t.median / 1e9:8.0f}")
+        del a, b, c
+    for series, shapes in (("width", WIDTHS), ("line", LINES)):
+        xs = [x for x, _ in shapes]
+        wb.series(
+            f"{series}.rate",
+            xs,
+            [nbytes / times[shape].median for shape in shapes],
+            x_unit="count",
+            unit="B/s",
+            low=[nbytes / times[shape].high for shape in shapes],
+            high=[nbytes / times[shape].low for shape in shapes],
+        )
+        wb.series(f"{series}.model", xs, [rate(*shape, nx) for shape in shapes], x_unit="count", unit="B/s")
+    m.free()
+
+
+def same(target: cuda.DeviceAllocation, source: cuda.DeviceAllocation, got: np.ndarray) -> None:
+    want = np.empty_like(got)
+    cuda.memcpy_dtoh(got, target)
+    cuda.memcpy_dtoh(want, source)
+    if not np.array_equal(got, want):
+        wb.check(got, want, what="copy")
+
+
+def profile(rng: np.random.Generator, nx: int, ny: int) -> None:
+    """Each shape once, the same kernel under a name for each shape."""
+    text = "".join(wb.source(FILE, matrix_add=name(x, y)) + "#undef matrix_add\n" for x, y in COUNTED)
+    module = SourceModule(text, options=["-lineinfo"], no_extern_c=True)
+    m = Matrices(rng, nx, ny)
+    for x, y in COUNTED:
+        spoil(m.c, m.n)
+        m.launch(module.get_function(name(x, y)), x, y)
+        m.check(name(x, y))
+        print(f"{name(x, y)} of {nx} × {ny}: exact")
+
+
+def claims(nx: int) -> None:
+    """What is held against every recorded run. Predictions are the model's, made before any run on a GPU."""
+
+    def ratio(a: tuple[int, int], b: tuple[int, int]) -> float:
+        return rate(*b, nx) / rate(*a, nx)  # of times, a to b
+
+    line, column = (256, 1), (1, 256)
+    wb.claim(
+        "rows_beat_columns",
+        en="blocks of 256 × 1 add at least 3 times as fast as blocks of 1 × 256",
+        zh="256 × 1 的线程块，速度至少是 1 × 256 的 3 倍",
+        ratio=(f"{name(*column)}.time", f"{name(*line)}.time"),
+        at_least=3.0,
+        predicted=round(ratio(column, line), 2),
+        source="sectors: 12.9 GB through the L2 against 1.6 GB from DRAM",
+        source_zh="扇区：经 L2 的 12.9 GB，对来自 DRAM 的 1.6 GB",
+    )
+    wb.claim(
+        "eight_wide_is_enough",
+        en="blocks of 8 × 32 are at least 0.9 times as fast as blocks of 256 × 1",
+        zh="8 × 32 的线程块，速度至少是 256 × 1 的 0.9 倍",
+        ratio=(f"{name(*line)}.time", f"{name(8, 32)}.time"),
+        at_least=0.9,
+        predicted=round(ratio(line, (8, 32)), 2),
+        source="sectors: four a request in both",
+        source_zh="扇区：两者每次请求都是四个",
+    )
+    wb.claim(
+        "two_wide_is_slow",
+        en="blocks of 2 × 128 take at least 1.4 times as long as blocks of 256 × 1",
+        zh="2 × 128 的线程块，用时至少是 256 × 1 的 1.4 倍",
+        ratio=(f"{name(2, 128)}.time", f"{name(*line)}.time"),
+        at_least=1.4,
+        predicted=round(ratio((2, 128), line), 2),
+        source="sectors: 6.4 GB through the L2 against 1.6 GB from DRAM",
+        source_zh="扇区：经 L2 的 6.4 GB，对来自 DRAM 的 1.6 GB",
+    )
+    wb.claim(
+        "small_blocks_are_slow",
+        en="blocks of 32 threads take at least 1.15 times as long as blocks of 256",
+        zh="32 个线程的线程块，用时至少是 256 个线程的 1.15 倍",
+        ratio=(f"{name(32, 1)}.time", f"{name(*line)}.time"),
+        at_least=1.15,
+        predicted=round(ratio((32, 1), line), 2),
+        source="Little's law: 32 blocks of one warp are half of the threads",
+        source_zh="利特尔定律：32 个单线程束的块，线程只有一半",
+        published=1.38,
+        published_by="Tony-Tan, 2018: blocks of 32 × 1 against 32 × 32",
+        published_by_zh="Tony-Tan，2018 年：32 × 1 对 32 × 32",
+        published_link="https://face2ai.com",
+    )
+    wb.claim(
+        "odd_blocks_work",
+        en="blocks of 48 threads, no multiple of 32, take at most 1.25 times as long as blocks of 256",
+        zh="48 个线程的线程块（不是 32 的倍数），用时至多是 256 个线程的 1.25 倍",
+        ratio=(f"{name(48, 1)}.time", f"{name(*line)}.time"),
+        at_most=1.25,
+        predicted=round(ratio((48, 1), line), 2),
+        source="Little's law: 1536 threads of 2048",
+        source_zh="利特尔定律：2048 个线程中的 1536 个",
+    )
+    if torch is not None or not wb.is_gpu():
+        wb.claim(
+            "as_fast_as_torch",
+            en="blocks of 256 × 1 add at least 0.85 times as fast as torch.add",
+            zh="256 × 1 的线程块，速度至少是 torch.add 的 0.85 倍",
+            ratio=("torch.time", f"{name(*line)}.time"),
+            at_least=0.85,
+            predicted=1.0,
+            source="DRAM: equal bytes",
+            source_zh="DRAM 流量相同",
+        )
+    for shape, sectors_a_request in ((line, 4), ((8, 32), 4), ((4, 64), 8), ((2, 128), 16), (column, 32)):
+        x, y = shape
+        wb.claim(
+            f"sectors_{x}x{y}",
+            en=f"a load request of a block of {x} × {y} touches {sectors_a_request} sectors",
+            zh=f"{x} × {y} 的线程块，每次加载请求触及 {sectors_a_request} 个扇区",
+            ratio=(f"{name(x, y)}.{SECTORS}", f"{name(x, y)}.{REQUESTS}"),
+            at_least=sectors_a_request,
+            at_most=sectors_a_request,
+            predicted=sectors_a_request,
+            source="addresses of a warp, counted",
+            source_zh="逐个数线程束的地址",
+            counters=PROFILED,
+        )
+    for (x, y), percent in (((32, 1), 50), ((768, 1), 75), (line, 100)):
+        wb.claim(
+            f"occupancy_{x}x{y}",
+            en=f"blocks of {x * y} threads can occupy {percent} % of a multiprocessor's warps",
+            zh=f"{x * y} 个线程的线程块，最多占用流式多处理器 {percent} % 的线程束",
+            value=f"{name(x, y)}.{OCCUPANCY}",
+            at_least=percent,
+            at_most=percent,
+            predicted=percent,
+            source=f"min({BLOCKS} blocks, {WARPS} warps / {x * y // 32} a block)",
+            source_zh=f"min({BLOCKS} 块，{WARPS} 个线程束 / 每块 {x * y // 32} 个)",
+            counters=PROFILED,
+        )
+
+
+if __name__ == "__main__":
+    generator, wide = np.random.default_rng(20261122), 16384 if wb.is_gpu() else 512
+    if "--profile" in sys.argv[1:]:
+        profile(generator, wide, wide // 2)
+    else:
+        check_all(generator, [(8, 6), (1, 1), (31, 1), (1, 31), (67, 41), (300, 2)])
+        if wb.is_gpu():
+            wb.needs(memory=2 * 2**30)
+            time_all(generator, wide, wide // 2)
+        else:
+            print("no GPU: nothing is timed")
+        claims(16384)

@@ -1,0 +1,158 @@
+"""Rows one after another, or each at an address that is a multiple of 512: what does pitched allocation bring?
+
+python pitched_rows.py             check; on a GPU also time 8191 columns × 16384 rows of int32
+python pitched_rows.py --profile   launch once with each layout, for a profiler
+"""
+
+import sys
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401
+import pycuda.driver as cuda
+import warpbench as wb
+
+FILE = "thread-organisation/pitched.cu"
+PROFILED = "thread-organisation/pitched_rows.py --profile"
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+POISON = 0x80000000
+X = 256
+
+
+class Rows:
+    """A matrix of nx × ny int32 on the device, its rows `pitch` bytes apart."""
+
+    # --8<-- [start:allocate]
+    def __init__(self, nx: int, ny: int, pitched: bool) -> None:
+        self.width, self.ny = 4 * nx, ny
+        if pitched:
+            self.memory, self.pitch = cuda.mem_alloc_pitch(self.width, ny, 4)
+        else:
+            self.memory, self.pitch = cuda.mem_alloc(self.width * ny), self.width
+
+    def upload(self, host: np.ndarray) -> None:
+        copy = cuda.Memcpy2D()
+        copy.set_src_host(host)
+        copy.set_dst_device(self.memory)
+        copy.src_pitch, copy.dst_pitch = self.width, self.pitch
+        copy.width_in_bytes, copy.height = self.width, self.ny
+        copy(aligned=True)
+
+    # --8<-- [end:allocate]
+
+    def spoil(self) -> None:
+        cuda.memset_d32_async(self.memory, POISON, self.pitch * self.ny // 4)
+
+    def download(self) -> np.ndarray:
+        """All of it, padding too."""
+        host = np.empty((self.ny, self.pitch // 4), np.int32)
+        cuda.memcpy_dtoh(host, self.memory)
+        return host
+
+
+class Layout:
+    """The kernel between two matrices of one layout."""
+
+    def __init__(self, kernel: cuda.Function, host: np.ndarray, pitched: bool) -> None:
+        self.kernel, (self.ny, self.nx) = kernel, host.shape
+        self.source, self.target = (Rows(self.nx, self.ny, pitched) for _ in range(2))
+        self.source.upload(host)
+        self.want = 3 * host + 1
+
+    def spoil(self) -> None:
+        self.target.spoil()
+
+    def launch(self) -> None:
+        self.kernel(
+            self.source.memory, np.uintp(self.source.pitch), self.target.memory, np.uintp(self.target.pitch),
+            np.int32(self.nx), np.int32(self.ny), block=(X, 1, 1), grid=(-(-self.nx // X), self.ny),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        got = self.target.download()
+        if not np.array_equal(got[:, : self.nx], self.want):
+            wb.check(got[:, : self.nx], self.want, what=f"rows of {self.nx} × {self.ny}")
+        if (got[:, self.nx :].view(np.uint32) != POISON).any():
+            raise AssertionError(f"rows of {self.nx} × {self.ny}: something was written between the rows")
+
+    def free(self) -> None:
+        self.source.memory.free()
+        self.target.memory.free()
+
+
+def fresh(rng: np.random.Generator, nx: int, ny: int) -> np.ndarray:
+    return rng.integers(-(2**29), 2**29, (ny, nx), dtype=np.int32)
+
+
+def claims() -> None:
+    wb.claim(
+        "pitch_brings_little",
+        en="with rows of 8191 integers, pitched allocation is at most 1.1 times as fast as rows without a gap",
+        zh="每行 8191 个整数时，按 pitch 分配的速度至多是各行紧接存放的 1.1 倍",
+        ratio=("packed.time", "pitched.time"),
+        at_most=1.1,
+        predicted=1.0,
+        source="DRAM: the same sectors, since neighbouring warps share the fifth",
+        source_zh="DRAM：扇区相同，第五个扇区由相邻线程束共用",
+    )
+    for layout, low, high, predicted, en, zh in (
+        ("packed", 4.8, 5.0, 4.87, "without a gap between rows a load request touches 4.8 to 5 sectors",
+         "各行紧接存放时，每次加载请求触及 4.8 到 5 个扇区"),
+        ("pitched", 4.0, 4.0, 4.0, "in pitched memory a load request touches 4 sectors",
+         "按 pitch 分配时，每次加载请求触及 4 个扇区"),
+    ):  # fmt: skip
+        wb.claim(
+            f"sectors_{layout}",
+            en=en,
+            zh=zh,
+            ratio=(f"{layout}_rows.{SECTORS}", f"{layout}_rows.{REQUESTS}"),
+            at_least=low,
+            at_most=high,
+            predicted=predicted,
+            source="addresses of each warp, counted",
+            source_zh="逐个数线程束的地址",
+            counters=PROFILED,
+        )
+
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(512)
+    if "--profile" in sys.argv[1:]:
+        host = fresh(rng, *((8191, 16384) if wb.is_gpu() else (1023, 256)))
+        for layout in ("packed", "pitched"):
+            kernel = wb.module(FILE, rows=f"{layout}_rows").get_function(f"{layout}_rows")
+            way = Layout(kernel, host, layout == "pitched")
+            way.spoil()
+            way.launch()
+            way.check()
+            print(f"{layout}_rows: exact")
+            way.free()
+    else:
+        kernel = wb.module(FILE).get_function("rows")
+        for nx, ny in ((1, 1), (31, 1), (1, 31), (1000, 37), (1023, 64)):
+            for pitched in (False, True):
+                way = Layout(kernel, fresh(rng, nx, ny), pitched)
+                way.spoil()
+                way.launch()
+                way.check()
+                way.free()
+            print(f"{nx:5} × {ny:<3} exact, rows {4 * nx} and {way.source.pitch} bytes apart")
+        if wb.is_gpu():
+            wb.needs(memory=2 * 2**30)
+            nx, ny = 8191, 16384
+            host = fresh(rng, nx, ny)
+            for layout in ("packed", "pitched"):
+                way = Layout(kernel, host, layout == "pitched")
+                t = wb.time(
+                    lambda i, way=way: way.launch(),
+                    poison=lambda i, way=way: way.spoil(),
+                    check=lambda i, way=way: way.check(),
+                )
+                wb.timing(layout, t, 8 * nx * ny)
+                wb.value(f"{layout}.pitch", way.source.pitch, "B")
+                rate = 8 * nx * ny / t.median / 1e9
+                print(f"{layout:8} rows {way.source.pitch} bytes apart {t.median * 1e6:8.1f} µs {rate:6.0f} GB/s")
+                way.free()
+        else:
+            print("no GPU: nothing is timed")
+        claims()
