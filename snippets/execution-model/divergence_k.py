@@ -58,7 +58,8 @@ class Work:
         got = np.empty(self.n, np.uint32)
         cuda.memcpy_dtoh(got, self.out)
         rows = got.reshape(-1, self.tile)
-        wb.check(rows, np.broadcast_to(want, rows.shape), what=what)
+        wrong = (row for row in rows if not np.array_equal(row, want))
+        wb.check(next(wrong, rows[-1]), want, what=what)
 
     def free(self) -> None:
         self.data.free()
