@@ -1,0 +1,190 @@
+"""Latency hiding: the same walks with 4 to 64 warps resident on each multiprocessor, and two paths in one warp.
+
+python pointer_chase.py             check; on a GPU also time walks through 1 GiB
+python pointer_chase.py --profile   all lanes of 4 and of 64 warps, once each
+"""
+
+import sys
+from functools import partial
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401
+import pycuda.driver as cuda
+import warpbench as wb
+from occupancy_model import Limits, fits, limits
+
+BLOCK = 128  # four warps
+NODE = 128  # bytes from one node to the next
+WARPS = (4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64)
+REGISTERS = 32  # at most, of chase: never the limit
+
+module = wb.module("execution-model/chase.cu")
+chase, parted = module.get_function("chase"), module.get_function("parted")
+SMS = cuda.Context.get_device().multiprocessor_count
+has = limits()
+MOST_SHARED = cuda.Context.get_device().get_attribute(cuda.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+chase.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, MOST_SHARED)
+
+
+# --8<-- [start:shared]
+def shared_for(has: Limits, blocks: int) -> int:
+    """So much shared memory for each block that a multiprocessor holds just `blocks` of them."""
+    share = has.shared // blocks // has.shared_unit * has.shared_unit - has.reserved
+    share = min(share, MOST_SHARED)
+    assert min(fits(has, BLOCK, REGISTERS, share).values()) == blocks
+    return share
+
+
+# --8<-- [end:shared]
+
+
+class Walks:
+    """One cycle through `count` nodes in random order, and walks along it that never meet."""
+
+    def __init__(self, count: int, warps: int) -> None:
+        self.count, self.warps = count, warps
+        self.order = np.random.default_rng(count).permutation(count).astype(np.uint32)
+        following = np.empty_like(self.order)
+        following[self.order] = np.roll(self.order, -1)
+        self.nodes = cuda.mem_alloc(NODE * count)
+        cuda.memset_d32(self.nodes, 0xFFFFFFFF, NODE // 4 * count)
+        grid = (-(-count // 256), 1)
+        module.get_function("lay_out")(cuda.In(following), self.nodes, np.uint32(count), block=(256, 1, 1), grid=grid)
+        self.last = cuda.mem_alloc(4 * 32 * warps)
+
+    def plan(self, walkers: int, steps: int, turns: int = 3) -> None:
+        """The starts for `turns` launches; walks of one launch, and of launches in turn, have no node in common."""
+        apart = self.count // walkers
+        assert apart >= steps * turns, f"{walkers} walks of {steps} steps, {turns} times over, meet"
+        self.walkers, self.steps, self.turns = walkers, steps, turns
+        self.places = [np.arange(walkers) * apart + turn * steps for turn in range(turns)]
+        self.first = [cuda.to_device(self.order[places]) for places in self.places]
+
+    def poison(self, _: int = 0) -> None:
+        cuda.memset_d32_async(self.last, 0xFFFFFFFF, self.walkers)
+
+    def launch(self, shared: int, i: int = 0, kernel: cuda.Function = chase) -> None:
+        counts = np.int32(self.walkers // self.warps), np.int32(self.steps)
+        grid = (self.warps * 32 // BLOCK, 1)
+        kernel(
+            self.nodes, self.first[i % self.turns], self.last, *counts, block=(BLOCK, 1, 1), grid=grid, shared=shared
+        )
+
+    def check(self, i: int = 0) -> None:
+        got = np.empty(self.walkers, np.uint32)
+        cuda.memcpy_dtoh(got, self.last)
+        want = self.order[(self.places[i % self.turns] + self.steps) % self.count]
+        wb.check(got, want, what=f"{self.walkers} walks of {self.steps} steps")
+
+
+def launch_parted(walks: Walks, sides: int, i: int = 0) -> None:
+    parted(
+        walks.nodes, walks.first[i % walks.turns], walks.last, np.int32(sides), np.int32(walks.steps), block=(32, 1, 1)
+    )
+
+
+def check_all() -> None:
+    for count, warps, lanes, steps in ((4096, 4, 1, 31), (4096, 16, 32, 1), (5000, 8, 7, 23), (1009, 4, 1, 1)):
+        walks = Walks(count, warps)
+        walks.plan(warps * lanes, steps, turns=2)
+        for i in range(2):
+            walks.poison()
+            walks.launch(shared_for(has, 1 + i), i)
+            walks.check(i)
+        print(f"{warps} warps of {lanes} walking lanes, {steps} steps through {count} nodes: every walk ends right")
+    for sides in (1, 2):
+        walks.plan(2, 31, turns=1)
+        walks.poison()
+        launch_parted(walks, sides)
+        walks.check()
+    print("two lanes on one path and on two: both end right")
+
+
+def time_all(count: int) -> None:
+    walks = Walks(count, 64 * SMS)
+    per_step = {}
+    for lanes, steps, name in ((1, 256, "one_lane"), (32, 10, "all_lanes")):
+        walks.plan(walks.warps * lanes, steps)
+        moved = walks.walkers * steps  # loads
+        times = [
+            wb.time(
+                partial(walks.launch, shared_for(has, warps // 4)), poison=walks.poison, check=walks.check, repeats=30
+            )
+            for warps in WARPS
+        ]
+        rates = [moved / t.median for t in times]
+        spread = {"low": [moved / t.high for t in times], "high": [moved / t.low for t in times]}
+        wb.series(f"{name}.loads", list(WARPS), rates, x_unit="count", unit="1/s", **spread)
+        for warps in (4, 8, 16, 32, 64):
+            wb.timing(f"{name}_{warps}", times[WARPS.index(warps)], 32 * moved)
+        per_step[name] = times[0].median * 4 * SMS * lanes / moved
+        wb.value(f"{name}.latency", per_step[name], "s")
+        print(f"\n{name.replace('_', ' ')}: {moved:,} loads\n{'warps/SM':>10}{'µs':>10}{'G/s':>8}")
+        for warps, t in zip(WARPS, times, strict=True):
+            print(f"{warps:>10}{t.median * 1e6:>10.1f}{moved / t.median / 1e9:>8.2f}")
+        print(f"\na step takes {per_step[name] * 1e9:.0f} ns with 4 warps on each multiprocessor")
+    walks.plan(2, 2000, turns=32)  # more than are launched: no node is met twice
+    for sides, name in ((1, "one_path"), (2, "two_paths")):
+        t = wb.time(partial(launch_parted, walks, sides), poison=walks.poison, check=walks.check, repeats=20)
+        wb.timing(name, t)
+        print(f"two lanes of one warp, {sides} path{'s' * (sides > 1)}: {t.median / 2000 * 1e9:.0f} ns a step")
+
+
+def profile(count: int) -> None:
+    """The kernel gets a name for each number of warps, so that a profiler can tell the launches apart."""
+    walks = Walks(count, 64 * SMS if wb.is_gpu() else 64)
+    walks.plan(walks.warps * (32 if wb.is_gpu() else 4), 10)
+    for blocks in (1, 4, 16):
+        name = f"chase_{4 * blocks}"
+        kernel = wb.module("execution-model/chase.cu", chase=name).get_function(name)
+        kernel.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, MOST_SHARED)
+        walks.poison()
+        walks.launch(shared_for(has, blocks), kernel=kernel)
+        walks.check()
+        print(f"{name}: every walk ends right")
+
+
+def claims() -> None:
+    wb.claim(
+        "more_warps_hide_latency",
+        en="64 warps a multiprocessor walk at least 12 times as fast as 4, one lane a warp",
+        zh="每个 SM 驻留 64 个线程束时，追逐速度至少是 4 个时的 12 倍（每束一个通道）",
+        ratio=("one_lane_4.time", "one_lane_64.time"),
+        at_least=12.0,
+        predicted=16.0,
+        source="loads in flight: 64 against 4",
+        source_zh="在途加载：64 对 4",
+    )
+    wb.claim(
+        "all_lanes_saturate",
+        en="with all lanes walking, 64 warps are at least 2 times as fast as 4, and far from 16",
+        zh="所有通道都在追逐时，64 个线程束至少是 4 个的 2 倍，但远不到 16 倍",
+        ratio=("all_lanes_4.time", "all_lanes_64.time"),
+        at_least=2.0,
+        predicted=2.7,
+        source="bytes: 64 a random sector, of 4.2 TB/s",
+        source_zh="字节：随机扇区每个 64 字节，总共 4.2 TB/s",
+    )
+    wb.claim(
+        "parted_lanes_do_not_overlap",
+        en="two lanes of a warp that wait on two paths take at least 1.6 times as long as on one",
+        zh="同一线程束的两个通道分在两条路径上等待，用时至少是同一条路径上的 1.6 倍",
+        ratio=("two_paths.time", "one_path.time"),
+        at_least=1.6,
+        predicted=2.0,
+        source="Damani et al. 2022: a warp's parts wait one after another",
+        source_zh="Damani 等，2022：线程束的各部分依次等待",
+    )
+
+
+if __name__ == "__main__":
+    if "--profile" in sys.argv[1:]:
+        profile(2**23 if wb.is_gpu() else 2**13)
+    else:
+        print(f"device: {wb.device()['name']}, {SMS} multiprocessors")
+        check_all()
+        if wb.is_gpu():
+            time_all(2**23)
+        else:
+            print("no GPU: nothing is timed")
+        claims()
