@@ -4,9 +4,12 @@ python copy_bandwidth.py   check every kind of copy; on a GPU also time them, wi
 """
 
 import ctypes
+import os
+import re
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
@@ -216,7 +219,8 @@ def host_side() -> None:
         return wb.Timing(middle, low, high, repeats)
 
     kept: list = []
-    address = ctypes.c_void_p(target.ctypes.data)  # through the driver itself: PyCUDA 2026.1 crashes when it registers
+    # Registered through the driver itself: PyCUDA 2026.1 gives back a reference too many there.
+    address = ctypes.c_void_p(target.ctypes.data)
     driver = ctypes.CDLL("libcuda.so.1")
 
     def ask(name: str, *arguments: object) -> None:
@@ -245,6 +249,18 @@ def host_side() -> None:
         t = median(lambda part=part, want=want: wb.check(int(part.sum(dtype=np.uint64)), want), lambda: None, 3)
         wb.timing(f"{kind}_read", t, nbytes=small)
         print(f"16 MiB, {kind}: the host reads at {small / t.median / 1e9:.2f} GB/s")
+
+
+def host_said() -> str:
+    """Processors, model and whether the system says that it is a virtual machine; how large its pages may be."""
+    lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    facts = dict(line.split(":", 1) for line in lines if ":" in line)
+    facts = {key.strip(): text.strip() for key, text in facts.items()}
+    virtual = "a virtual machine" if "hypervisor" in facts.get("flags", "").split() else "no virtual machine"
+    huge = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    pages = re.search(r"\[(\w+)]", huge.read_text("utf-8")) if huge.exists() else None
+    model, allowed = facts.get("model name", "an unnamed CPU"), pages[1] if pages else "unknown"
+    return f"{os.cpu_count()} processors, {model}, {virtual}; transparent huge pages: {allowed}"
 
 
 # --- Claims ----------------------------------------------------------------------------------------------------------
@@ -318,6 +334,7 @@ def main() -> None:
         print(f"{nbytes:>9,} bytes up, through a kernel and down: every bit right, {', '.join(KINDS)}")
     if GPU:
         wb.needs(memory=4 * 2**30)
+        print(f"memory: the host's, {host_said()}")
         times = curves()
         names = list(times)
         print("\n" + f"{'bytes':>12}" + "".join(f"{name:>14}" for name in names) + f"{'GB/s':>8}")

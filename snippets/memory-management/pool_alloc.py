@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import pycuda.autoprimaryctx  # noqa: F401
+import pycuda.autoprimaryctx
 import pycuda.driver as cuda
 import pycuda.tools
 import warpbench as wb

@@ -97,24 +97,29 @@ def main() -> None:
 
         return prepare
 
-    # name: (what it is, which stream is busy, the call, what to look at afterwards)
+    def copies(what: str, stream: cuda.Stream | None, prepare: Callable, on: Copies, where: str) -> tuple:
+        return what, stream, prepare, lambda: on.arrived(where)
+
+    t = small.stream
+    # what it is, which stream is busy, the call, what to look at afterwards
     calls: dict[str, tuple[str, cuda.Stream | None, Callable, Callable[[], object] | None]] = {
-        "pinned_up": ("H2D async, pinned", s, lambda: large.up("pinned", s), lambda: large.arrived("target")),
-        "pinned_down": ("D2H async, pinned", s, lambda: large.down("pinned", s), lambda: large.arrived("pinned")),
-        "pageable_up_small": ("H2D async, pageable, 16 KiB", small.stream,
-                              lambda: small.up("pageable", small.stream), lambda: small.arrived("target")),
-        "pageable_up": ("H2D async, pageable", s, lambda: large.up("pageable", s), lambda: large.arrived("target")),
-        "pageable_down": ("D2H async, pageable", s, lambda: large.down("pageable", s), lambda: large.arrived("pageable")),
-        "sync_up_small": ("H2D, pageable, 16 KiB", None, lambda: small.up("pageable", None),
-                          lambda: small.arrived("target")),
-        "sync_up": ("H2D, pageable", None, lambda: large.up("pageable", None), lambda: large.arrived("target")),
-        "sync_pinned_up": ("H2D, pinned", None, lambda: large.up("pinned", None), lambda: large.arrived("target")),
-        "across": ("D2D", None, large.across, lambda: large.arrived("target")),
+        "pinned_up": copies("H2D async, pinned", s, lambda: large.up("pinned", s), large, "target"),
+        "pinned_down": copies("D2H async, pinned", s, lambda: large.down("pinned", s), large, "pinned"),
+        "pageable_up_small": copies(
+            "H2D async, pageable, 16 KiB", t, lambda: small.up("pageable", t), small, "target"
+        ),
+        "pageable_up": copies("H2D async, pageable", s, lambda: large.up("pageable", s), large, "target"),
+        "pageable_down": copies("D2H async, pageable", s, lambda: large.down("pageable", s), large, "pageable"),
+        "sync_up_small": copies("H2D, pageable, 16 KiB", None, lambda: small.up("pageable", None), small, "target"),
+        "sync_up": copies("H2D, pageable", None, lambda: large.up("pageable", None), large, "target"),
+        "sync_pinned_up": copies("H2D, pinned", None, lambda: large.up("pinned", None), large, "target"),
+        "across": copies("D2D", None, large.across, large, "target"),
         "alloc": ("allocate 64 MiB", None, allocates(lambda: cuda.mem_alloc(64 * MIB)), None),
         "free": ("free 64 MiB", None, frees(lambda: cuda.mem_alloc(64 * MIB), lambda a: a.free()), None),
         "alloc_async": ("allocate 64 MiB in order", s, allocates(lambda: allocate_async(64 * MIB, s)), None),
-        "free_async": ("free 64 MiB in order", s,
-                       frees(lambda: allocate_async(64 * MIB, s), lambda a: free_async(a, s)), None),
+        "free_async": (
+            "free 64 MiB in order", s, frees(lambda: allocate_async(64 * MIB, s), lambda a: free_async(a, s)), None
+        ),
     }  # fmt: skip
     runs, nanoseconds = (9, 3_000_000) if GPU else (1, 1000)
     totals, lines = [], {}
@@ -152,23 +157,22 @@ def claims() -> None:
         "sync_up": ("a plain copy of 16 MiB of pageable memory to the device", "16 MiB 可分页内存到设备的普通拷贝"),
         "free": ("a plain free of 64 MiB", "64 MiB 的普通释放"),
     }
-    documented = "API synchronization behavior", "API 同步行为一章"
-    for names, en_does, zh_does, gate, predicted in (
-        (returns, "returns while the stream is busy, within a tenth of the time", "在流忙碌期间就返回，不超过忙碌时间的十分之一", 0.1, 0.0),
-        (waits, "holds the host until the stream is done, for at least 90 % of the time", "一直等到流空闲才返回，至少占忙碌时间的 90 %", 0.9, 1.0),
-    ):  # fmt: skip
-        for name, (en, zh) in names.items():
-            wb.claim(
-                f"{name}_{'returns' if names is returns else 'waits'}",
-                en=f"{en} {en_does}",
-                zh=f"{zh}{zh_does}",
-                ratio=(f"{name}.held", "busy.time"),
-                at_most=gate if names is returns else None,
-                at_least=gate if names is waits else None,
-                predicted=predicted,
-                source=documented[0],
-                source_zh=documented[1],
-            )
+    for name, (en, zh) in {**returns, **waits}.items():
+        wb.claim(
+            f"{name}_{'returns' if name in returns else 'waits'}",
+            en=f"{en} returns while the stream is busy, within a tenth of the time"
+            if name in returns
+            else f"{en} holds the host until the stream is done, for at least 90 % of the time",
+            zh=f"{zh}在流忙碌期间就返回，不超过忙碌时间的十分之一"
+            if name in returns
+            else f"{zh}一直等到流空闲才返回，至少占忙碌时间的 90 %",
+            ratio=(f"{name}.held", "busy.time"),
+            at_most=0.1 if name in returns else None,
+            at_least=0.9 if name in waits else None,
+            predicted=0.0 if name in returns else 1.0,
+            source="API synchronization behavior, and for a free the guide to stream-ordered allocation",
+            source_zh="API 同步行为一章；释放则据流序分配一章",
+        )
 
 
 if __name__ == "__main__":

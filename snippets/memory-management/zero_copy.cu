@@ -2,7 +2,7 @@
 
 // --8<-- [start:add_up]
 // The sum of all words, `passes` times over. Each thread leaves its own share.
-__device__ void add_up(const uint4 *data, unsigned *shares, long long packs, int passes) {
+__device__ void add_up(const uint4* data, unsigned* shares, long long packs, int passes) {
     long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x, stride = (long long)gridDim.x * blockDim.x;
     unsigned sum = 0;
     for (int p = 0; p < passes; ++p)
@@ -15,17 +15,17 @@ __device__ void add_up(const uint4 *data, unsigned *shares, long long packs, int
 }
 
 // One kernel, two names, so that a profiler tells them apart.
-extern "C" __global__ void from_host(const uint4 *data, unsigned *shares, long long packs, int passes) {
+extern "C" __global__ void from_host(const uint4* data, unsigned* shares, long long packs, int passes) {
     add_up(data, shares, packs, passes);
 }
-extern "C" __global__ void from_device(const uint4 *data, unsigned *shares, long long packs, int passes) {
+extern "C" __global__ void from_device(const uint4* data, unsigned* shares, long long packs, int passes) {
     add_up(data, shares, packs, passes);
 }
 // --8<-- [end:add_up]
 
 // --8<-- [start:pick]
 // One word of every `gap`: a table that is looked up here and there.
-extern "C" __global__ void pick(const unsigned *data, unsigned *out, int count, int gap) {
+extern "C" __global__ void pick(const unsigned* data, unsigned* out, int count, int gap) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) out[i] = data[(long long)i * gap];
 }

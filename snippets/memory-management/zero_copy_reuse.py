@@ -153,7 +153,7 @@ def claims() -> None:
     )
     wb.claim(
         "nothing_is_kept",
-        en="16 MiB of the host's memory, which would fit the L2, take at least 5 times as long to read ten times as once",
+        en="16 MiB of the host's memory, which fit the L2, take at least 5 times as long to read ten times as once",
         zh="主机内存中的 16 MiB（L2 放得下）读十遍，用时至少是读一遍的 5 倍",
         ratio=("fits_mapped_10.time", "fits_mapped_1.time"),
         at_least=5.0,
