@@ -76,7 +76,7 @@ class Pipeline:
                 pass
 
     def run_by_stage(self, i: int, chunks: int, streams: int) -> None:
-        """Stage by stage: the first stage of as many chunks as there are streams, then their second, then their third."""
+        """Stage by stage: the first stage of as many chunks as there are streams, then the second, then the third."""
         chunked = plan(self.n, chunks, streams)
         for k in range(0, len(chunked), streams):
             group = [self.stages(i, first, last, self.streams[s]) for s, first, last in chunked[k : k + streams]]
