@@ -3,7 +3,7 @@
 // --8<-- [start:registers]
 // No shared memory. A warp is LX × LY lanes, each with 4 × 4 words: LX * 16 bytes of a row are read together, LY * 16
 // bytes of a row written. Whole sectors both ways if LX and LY are 2 or more. A block's tile is 64 × 64.
-template <int LX, bool STREAM_IN, bool STREAM_OUT>
+template <int LX, Hint IN_HINT, Hint OUT_HINT>
 __device__ void transpose_registers(const float* in, float* out, int rows, int cols, int band) {
     constexpr int LY = 32 / LX, WARPS_X = 16 / LX;
     int2 at = place(blockIdx.x, (cols + 63) / 64, (rows + 63) / 64, band);
@@ -12,22 +12,22 @@ __device__ void transpose_registers(const float* in, float* out, int rows, int c
     float4 q[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j)
-        q[j] = r + j < rows ? load_pack<STREAM_IN>(in + (Index)(r + j) * cols, c, cols) : float4{};
+        q[j] = r + j < rows ? load_pack<IN_HINT>(in + (Index)(r + j) * cols, c, cols) : float4{};
     float4 turned[4] = {{q[0].x, q[1].x, q[2].x, q[3].x},
                         {q[0].y, q[1].y, q[2].y, q[3].y},
                         {q[0].z, q[1].z, q[2].z, q[3].z},
                         {q[0].w, q[1].w, q[2].w, q[3].w}};
 #pragma unroll
     for (int j = 0; j < 4; ++j)
-        if (c + j < cols) store_pack<STREAM_OUT>(out + (Index)(c + j) * rows, r, rows, turned[j]);
+        if (c + j < cols) store_pack<OUT_HINT>(out + (Index)(c + j) * rows, r, rows, turned[j]);
 }
 // --8<-- [end:registers]
 
 // --8<-- [start:persistent]
 // As many blocks as fit; each goes from tile to tile and loads the next one before it stores the one it has.
-template <int H, int W, int THREADS, bool STREAM_IN, bool STREAM_OUT>
+template <int H, int W, int THREADS, Hint IN_HINT, Hint OUT_HINT>
 __device__ void transpose_persistent(const float* in, float* out, int rows, int cols, int band) {
-    using Part = Tile<H, W, THREADS, STREAM_IN, STREAM_OUT>;
+    using Part = Tile<H, W, THREADS, IN_HINT, OUT_HINT>;
     __shared__ float4 tile[Part::PACKS];
     int across = (cols + W - 1) / W, down = (rows + H - 1) / H, block = blockIdx.x;
     if (block >= across * down) return;

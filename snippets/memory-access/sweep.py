@@ -17,7 +17,10 @@ SHAPES = [  # rows and columns of a tile, threads
 LANES = [2, 4, 8]  # of a warp along a row, for the variant without shared memory
 PERSISTENT = [(32, 64, 128), (64, 64, 256)]
 BANDS = [1, 2, 4, 8, 16, 32, 64, 2**20]  # 2**20: down the columns of tiles
-HINTS = {"00": "false, false", "01": "false, true", "10": "true, false", "11": "true, true"}
+HINTS = {  # of loads, of stores
+    "00": "NONE, NONE", "01": "NONE, ONCE", "10": "ONCE, NONE", "11": "ONCE, ONCE",
+    "20": "AHEAD, NONE", "21": "AHEAD, ONCE",
+}  # fmt: skip
 COPIES = [1, 2, 4, 8]
 SMS = cuda.Context.get_device().multiprocessor_count
 
@@ -36,8 +39,8 @@ class Variant:
     @property
     def text(self) -> str:
         return (
-            f'extern "C" __global__ void {self.name}(const float* in, float* out, int rows, int cols, int band) '
-            f"{{ {self.call}(in, out, rows, cols, band); }}\n"
+            f'extern "C" __global__ void __launch_bounds__({self.threads}) {self.name}(const float* in, float* out, '
+            f"int rows, int cols, int band) {{ {self.call}(in, out, rows, cols, band); }}\n"
         )
 
     def launch(self, module: object, m: Matrix, band: int) -> None:
@@ -99,8 +102,9 @@ def sweep(rng: np.random.Generator) -> None:
     best_copy = min(copied, key=lambda name: copied[name].median)
     for name, t in copied.items():
         print(f"{name:34}{moved / t.median / 1e9:8.0f} GB/s" + ("   the best copy" if name == best_copy else ""))
-    wb.timing("copy", copied[best_copy], moved)
-    wb.timing("copy_4", copied["copy_4"], moved)
+    wb.timing("sweep.copy", copied[best_copy], moved)
+    for name, t in copied.items():
+        wb.value(f"sweep.{name}.rate", moved / t.median, "B/s")
 
     rates: dict[tuple[str, int], float] = {}
     kernels: dict[str, tuple[object, Variant]] = {}
@@ -127,9 +131,9 @@ def sweep(rng: np.random.Generator) -> None:
     wb.value("band_1.rate", base[0], "B/s")
     wb.value("columns.rate", base[-1], "B/s")
 
-    print("\nthe three best, with hints 00, 10 and 11: loads, stores that the caches may drop first")
+    print("\nthe three best, with other hints for loads and stores: 0 none, 1 drop it first, 2 fetch 256 bytes")
     leaders = [kernels[key][1] for key in sorted(kernels, key=best_of)[-3:]]
-    table([Variant(v.kind, v.arguments, hint, v.per_sm) for v in leaders for hint in ("00", "10", "11")])
+    table([Variant(v.kind, v.arguments, hint, v.per_sm) for v in leaders for hint in HINTS if hint != "01"])
     for hint in HINTS:
         wb.value(f"hint_{hint}.rate", max(rate for (k, _), rate in rates.items() if f"_{hint}" in k), "B/s")
 

@@ -69,12 +69,25 @@ extern "C" __global__ void transpose_swizzled(const float* in, float* out, int r
 // --8<-- [start:packs]
 // Four neighbouring words of a row that has `length` words, from column c on. Rows begin at multiples of 16 bytes if
 // their length is a multiple of 4; then a pack is wholly inside or wholly outside. Otherwise it goes word by word.
-// STREAM: this word will not be asked for again, so let the caches drop it first.
-template <bool STREAM>
+enum Hint {
+    NONE,
+    ONCE,  // it will not be asked for again: let the caches drop it first
+    AHEAD  // of a load: past the L1, and bring all 256 bytes around it into the L2
+};
+
+__device__ float4 load_ahead(const float4* pack) {
+    float4 p;
+    asm volatile("ld.global.L1::no_allocate.L2::256B.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(p.x), "=f"(p.y), "=f"(p.z), "=f"(p.w)
+                 : "l"(pack));
+    return p;
+}
+
+template <Hint HINT>
 __device__ float4 load_pack(const float* row, int c, int length) {
     if (length % 4 == 0) {
         const float4* pack = reinterpret_cast<const float4*>(row + c);
-        return c >= length ? float4{} : STREAM ? __ldcs(pack) : *pack;
+        return c >= length ? float4{} : HINT == ONCE ? __ldcs(pack) : HINT == AHEAD ? load_ahead(pack) : *pack;
     }
     float4 p = {};
     if (c < length) p.x = row[c];
@@ -84,12 +97,12 @@ __device__ float4 load_pack(const float* row, int c, int length) {
     return p;
 }
 
-template <bool STREAM>
+template <Hint HINT>
 __device__ void store_pack(float* row, int c, int length, float4 p) {
     if (length % 4 == 0) {
         float4* pack = reinterpret_cast<float4*>(row + c);
         if (c >= length) return;
-        if (STREAM)
+        if (HINT == ONCE)
             __stcs(pack, p);
         else
             *pack = p;
@@ -116,7 +129,7 @@ __device__ int2 place(int block, int across, int down, int band) {
 // The parts of a transpose by tiles of H rows and W columns. A thread takes 4 × 4 words at a time: it loads four packs
 // from four rows, turns them in its registers, and keeps four packs of the result's rows in shared memory. There pack p
 // of row r is at p ^ (r / 4 % 8): eight lanes that write eight rows, and eight lanes that read one, use all 32 banks.
-template <int H, int W, int THREADS, bool STREAM_IN, bool STREAM_OUT>
+template <int H, int W, int THREADS, Hint IN_HINT, Hint OUT_HINT>
 struct Tile {
     static_assert(H % 32 == 0 && W % 32 == 0 && H * W % (16 * THREADS) == 0, "whole 4 x 4 pieces for every thread");
     static constexpr int PIECES = H * W / 16 / THREADS;
@@ -130,7 +143,7 @@ struct Tile {
             int piece = k * THREADS + threadIdx.x, c = left + piece % IN * 4, r = top + piece / IN * 4;
 #pragma unroll
             for (int j = 0; j < 4; ++j)
-                p[k][j] = r + j < rows ? load_pack<STREAM_IN>(in + (Index)(r + j) * cols, c, cols) : float4{};
+                p[k][j] = r + j < rows ? load_pack<IN_HINT>(in + (Index)(r + j) * cols, c, cols) : float4{};
         }
     }
 
@@ -152,16 +165,16 @@ struct Tile {
         for (int k = 0; k < 4 * PIECES; ++k) {
             int pack = k * THREADS + threadIdx.x, y = pack % OUT, r = pack / OUT, c = left + r;
             if (c >= cols) continue;
-            store_pack<STREAM_OUT>(out + (Index)c * rows, top + 4 * y, rows, tile[r * OUT + (y ^ r / 4 % 8)]);
+            store_pack<OUT_HINT>(out + (Index)c * rows, top + 4 * y, rows, tile[r * OUT + (y ^ r / 4 % 8)]);
         }
     }
 };
 // --8<-- [end:pieces]
 
 // --8<-- [start:wide]
-template <int H, int W, int THREADS, bool STREAM_IN, bool STREAM_OUT>
+template <int H, int W, int THREADS, Hint IN_HINT, Hint OUT_HINT>
 __device__ void transpose_packs(const float* in, float* out, int rows, int cols, int band) {
-    using Part = Tile<H, W, THREADS, STREAM_IN, STREAM_OUT>;
+    using Part = Tile<H, W, THREADS, IN_HINT, OUT_HINT>;
     __shared__ float4 tile[Part::PACKS];
     int2 at = place(blockIdx.x, (cols + W - 1) / W, (rows + H - 1) / H, band);
     Part part;
@@ -172,7 +185,7 @@ __device__ void transpose_packs(const float* in, float* out, int rows, int cols,
 }
 
 extern "C" __global__ void transpose_wide(const float* in, float* out, int rows, int cols, int band) {
-    transpose_packs<64, 64, 256, false, true>(in, out, rows, cols, band);
+    transpose_packs<64, 64, 256, NONE, ONCE>(in, out, rows, cols, band);
 }
 // --8<-- [end:wide]
 
