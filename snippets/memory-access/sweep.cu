@@ -51,6 +51,36 @@ __device__ void transpose_persistent(const float* in, float* out, int rows, int 
 }
 // --8<-- [end:persistent]
 
+// --8<-- [start:large]
+// transpose_packs with tiles of more than 48 KiB.
+template <int H, int W, int THREADS, Hint IN_HINT, Hint OUT_HINT>
+__device__ void transpose_large(const float* in, float* out, int rows, int cols, int band) {
+    using Part = Tile<H, W, THREADS, IN_HINT, OUT_HINT>;
+    extern __shared__ float4 large[];
+    int2 at = place(blockIdx.x, (cols + W - 1) / W, (rows + H - 1) / H, band);
+    Part part;
+    part.load(in, rows, cols, at.y * H, at.x * W);
+    part.keep(large);
+    __syncthreads();
+    part.store(large, out, rows, cols, at.y * H, at.x * W);
+}
+// --8<-- [end:large]
+
+// A copy by a fixed number of blocks, in step.
+template <int LOADS>
+__device__ void copy_stride(const float4* in, float4* out, Index packs) {
+    Index step = (Index)gridDim.x * LOADS * blockDim.x;
+    for (Index i = (Index)blockIdx.x * LOADS * blockDim.x + threadIdx.x; i < packs; i += step) {
+        float4 p[LOADS];
+#pragma unroll
+        for (int k = 0; k < LOADS; ++k)
+            if (i + k * blockDim.x < packs) p[k] = in[i + k * blockDim.x];
+#pragma unroll
+        for (int k = 0; k < LOADS; ++k)
+            if (i + k * blockDim.x < packs) out[i + k * blockDim.x] = p[k];
+    }
+}
+
 // Copies with other numbers of loads in flight.
 template <int LOADS, bool STREAM>
 __device__ void copy_packs(const float4* in, float4* out, Index packs) {

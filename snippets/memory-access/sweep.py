@@ -1,6 +1,6 @@
 """Which tile, which order of blocks, which hints? The variants of the last rung of transpose.py, on one matrix.
 
-python sweep.py   check; on a GPU also time some 150 variants at 8192 × 8192, and copies to hold them against
+python sweep.py   check; on a GPU also time some 250 variants at 8192 × 8192, and copies to hold them against
 """
 
 import numpy as np
@@ -15,7 +15,9 @@ SHAPES = [  # rows and columns of a tile, threads
     (64, 128, 256), (128, 64, 256), (128, 64, 512),
 ]  # fmt: skip
 LANES = [2, 4, 8]  # of a warp along a row, for the variant without shared memory
-PERSISTENT = [(32, 64, 128), (64, 64, 256)]
+LARGE = [(128, 128, 512), (128, 128, 1024), (64, 256, 512), (256, 64, 512), (256, 128, 1024), (128, 256, 1024)]
+PERSISTENT = [((64, 64, 256), (1, 2, 3, 4, 6)), ((128, 64, 256), (1, 2, 3)), ((32, 64, 128), (4, 8))]
+LIMITED = [1, 2, 3, 4]  # blocks of 64 × 64 on a multiprocessor, and no more
 BANDS = [1, 2, 4, 8, 16, 32, 64, 2**20]  # 2**20: down the columns of tiles
 HINTS = {  # of loads, of stores
     "00": "NONE, NONE", "01": "NONE, ONCE", "10": "ONCE, NONE", "11": "ONCE, ONCE",
@@ -28,13 +30,21 @@ SMS = cuda.Context.get_device().multiprocessor_count
 class Variant:
     """A kernel to be instantiated: its name, its template's arguments, and how it is launched."""
 
-    def __init__(self, kind: str, arguments: tuple[int, ...], hint: str = "01", per_sm: int = 0) -> None:
+    def __init__(
+        self, kind: str, arguments: tuple[int, ...], hint: str = "01", per_sm: int = 0, at_most: int = 0
+    ) -> None:
         self.name = f"{kind}_{'x'.join(map(str, arguments))}_{hint}"
-        self.key = f"{self.name}_{per_sm}" if per_sm else self.name
+        self.key = self.name + f"_{per_sm}" * bool(per_sm) + f"_most_{at_most}" * bool(at_most)
         self.call = f"transpose_{kind}<{', '.join(map(str, arguments))}, {HINTS[hint]}>"
-        self.kind, self.arguments, self.per_sm = kind, arguments, per_sm
+        self.kind, self.arguments, self.per_sm, self.at_most = kind, arguments, per_sm, at_most
         self.tile = (64, 64) if kind == "registers" else arguments[:2]
         self.threads = 256 if kind == "registers" else arguments[2]
+        self.shared = 4 * self.tile[0] * self.tile[1] if kind == "large" else 0
+        if at_most:  # of a multiprocessor's 228 KiB a block gets its tile, 1 KiB of the system's, and so much besides
+            self.shared = 228 * 1024 // at_most - 1024 - 4 * self.tile[0] * self.tile[1]
+
+    def with_hint(self, hint: str) -> "Variant":
+        return Variant(self.kind, self.arguments, hint, self.per_sm, self.at_most)
 
     @property
     def text(self) -> str:
@@ -47,8 +57,10 @@ class Variant:
         tiles = -(-m.rows // self.tile[0]) * -(-m.cols // self.tile[1])
         grid = min(tiles, self.per_sm * SMS) if self.per_sm else tiles
         kernel = module.get_function(self.name)
+        if self.shared > 48 * 1024:
+            kernel.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, self.shared)
         shape = np.int32(m.rows), np.int32(m.cols), np.int32(min(band, 2**16))
-        kernel(m.source, m.out, *shape, block=(self.threads, 1, 1), grid=(grid, 1))
+        kernel(m.source, m.out, *shape, block=(self.threads, 1, 1), grid=(grid, 1), shared=self.shared)
 
 
 def compiled(variants: list[Variant], more: str = "") -> object:
@@ -59,7 +71,9 @@ def compiled(variants: list[Variant], more: str = "") -> object:
 
 def variants() -> list[Variant]:
     out = [Variant("packs", shape) for shape in SHAPES] + [Variant("registers", (lanes,)) for lanes in LANES]
-    return out + [Variant("persistent", shape, per_sm=k) for shape in PERSISTENT for k in (3, 4, 6, 8)]
+    out += [Variant("large", shape) for shape in LARGE]
+    out += [Variant("packs", (64, 64, 256), at_most=k) for k in LIMITED]
+    return out + [Variant("persistent", shape, per_sm=k) for shape, some in PERSISTENT for k in some]
 
 
 def check(module: object, variant: Variant, m: Matrix, band: int) -> None:
@@ -73,24 +87,26 @@ def timed(module: object, variant: Variant, m: Matrix, band: int) -> wb.Timing:
 
 
 def copies(m: Matrix) -> dict[str, wb.Timing]:
-    """Copies of the same matrix: 1 to 8 loads of a thread in flight, with and without the hint."""
-    names = {f"copy_{n}{'_stream' * s}": (n, s) for n in COPIES for s in (False, True)}
+    """Copies of the same matrix: 1 to 8 loads of a thread in flight, with a hint or without, in few blocks or many."""
+    names = {
+        f"copy_{n}{'_stream' * s}": (f"copy_packs<{n}, {'true' if s else 'false'}>", n, 0)
+        for n in COPIES
+        for s in (0, 1)
+    }
+    names |= {f"copy_{n}_by_{k}": (f"copy_stride<{n}>", n, k) for n in (4, 8) for k in (2, 4, 6)}
     text = "".join(
-        f'extern "C" __global__ void {name}(const float4* in, float4* out, Index packs) '
-        f"{{ copy_packs<{n}, {str(s).lower()}>(in, out, packs); }}\n"
-        for name, (n, s) in names.items()
+        f'extern "C" __global__ void {name}(const float4* in, float4* out, Index packs) {{ {call}(in, out, packs); }}\n'
+        for name, (call, _, _) in names.items()
     )
     module, out = compiled([], text), {}
-    for name, (loads, _) in names.items():
-        kernel, blocks = module.get_function(name), -(-m.n // (4 * loads * 256))
+    for name, (_, loads, per_sm) in names.items():
+        kernel, blocks = module.get_function(name), per_sm * SMS or -(-m.n // (4 * loads * 256))
 
         def launch(i: int, kernel: object = kernel, blocks: int = blocks) -> None:
             kernel(m.source, m.out, np.int64(m.n // 4), block=(256, 1, 1), grid=(blocks, 1))
 
-        def same(i: int, name: str = name) -> None:
-            wb.check(m.result(m.rows, m.cols), m.values, what=name)
-
-        out[name] = wb.time(launch, repeats=30, poison=m.poison, check=same)
+        out[name] = wb.time(launch, repeats=30, poison=m.poison)
+        wb.check(m.result(m.rows, m.cols), m.values, what=name)
     driver = wb.time(lambda i: cuda.memcpy_dtod_async(m.out, m.source, 4 * m.n), repeats=30, poison=m.poison)
     return out | {"memcpy": driver}
 
@@ -113,7 +129,6 @@ def sweep(rng: np.random.Generator) -> None:
         module = compiled(some)
         for variant in some:
             kernels[variant.key] = module, variant
-            check(module, variant, m, BANDS[-1])
             for band in BANDS:
                 rates[variant.key, band] = moved / timed(module, variant, m, band).median
             row = "".join(f"{rates[variant.key, band] / 1e9:7.0f}" for band in BANDS)
@@ -133,7 +148,7 @@ def sweep(rng: np.random.Generator) -> None:
 
     print("\nthe three best, with other hints for loads and stores: 0 none, 1 drop it first, 2 fetch 256 bytes")
     leaders = [kernels[key][1] for key in sorted(kernels, key=best_of)[-3:]]
-    table([Variant(v.kind, v.arguments, hint, v.per_sm) for v in leaders for hint in HINTS if hint != "01"])
+    table([v.with_hint(hint) for v in leaders for hint in HINTS if hint != "01"])
     for hint in HINTS:
         wb.value(f"hint_{hint}.rate", max(rate for (k, _), rate in rates.items() if f"_{hint}" in k), "B/s")
 
@@ -142,6 +157,7 @@ def sweep(rng: np.random.Generator) -> None:
     for key, band in sorted(rates, key=lambda at: -rates[at])[:10]:
         module, variant = kernels[key]
         t = wb.time(lambda i, k=module, v=variant, b=band: v.launch(k, m, b), poison=m.poison)
+        check(module, variant, m, band)
         final[key, band] = t
         print(f"{key:28}{band:8}{moved / t.median / 1e9:8.0f} GB/s{copied[best_copy].median / t.median:8.1%}")
     key, band = min(final, key=lambda at: final[at].median)
