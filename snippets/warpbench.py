@@ -176,6 +176,8 @@ def check(got: Any, want: Any, bound: Any = 0.0, what: str = "result") -> float:
     wide = object if exact else np.result_type(got, want, np.float64)  # Python's integers do not wrap around
     if not exact and not np.isfinite(want).all():
         raise ValueError(f"{what}: the reference holds NaN or infinity")
+    if exact and not np.any(bound) and np.array_equal(got, want):
+        return 0.0  # the usual case of millions of integers, without a float for each
     limit = np.broadcast_to(np.asarray(bound), want.shape)
     with np.errstate(invalid="ignore", over="ignore"):
         if exact and not np.any(limit):  # the usual case, without a Python object an element

@@ -1,0 +1,37 @@
+// What a warp's addresses cost: every stride-th word of an array, and words that do not begin at a boundary.
+// Words are 32-bit integers; sums wrap around, so they are exact in any order.
+using Index = long long;
+
+constexpr int UNROLL = 8;  // independent loads of a thread, so that enough bytes are in flight
+
+// --8<-- [start:stride]
+// The sum of data[k * stride] for all k < count, in pieces: one a thread.
+__device__ void sum_strided(const unsigned* data, unsigned* sums, Index count, Index stride) {
+    Index thread = (Index)blockIdx.x * blockDim.x + threadIdx.x, threads = (Index)gridDim.x * blockDim.x;
+    unsigned sum = 0;
+    Index k = thread;
+    for (; k + (UNROLL - 1) * threads < count; k += UNROLL * threads) {
+        unsigned word[UNROLL];
+#pragma unroll
+        for (int j = 0; j < UNROLL; ++j) word[j] = data[(k + j * threads) * stride];
+#pragma unroll
+        for (int j = 0; j < UNROLL; ++j) sum += word[j];
+    }
+    for (; k < count; k += threads) sum += data[k * stride];
+    sums[thread] = sum;
+}
+// --8<-- [end:stride]
+
+extern "C" {
+
+// --8<-- [start:kernels]
+__global__ void stride_read(const unsigned* data, unsigned* sums, Index count, Index stride) {
+    sum_strided(data, sums, count, stride);
+}
+
+__global__ void offset_read(const unsigned* data, unsigned* sums, Index count, Index offset) {
+    sum_strided(data + offset, sums, count, 1);
+}
+// --8<-- [end:kernels]
+
+}  // extern "C"

@@ -1,0 +1,213 @@
+"""Read every stride-th word of 2 GiB, and words from a boundary and beside it: what does a useful byte cost?
+
+python stride.py             check; on a GPU also time strides 1 to 64 and offsets 0 to 32
+python stride.py --profile   2^21 words at strides 1, 2, 8 and 32 and at offset 1, for a profiler (softcuda: 2^15)
+"""
+
+import sys
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401
+import pycuda.driver as cuda
+import warpbench as wb
+
+BLOCK, PER_SM = 256, 8
+GRID = cuda.Context.get_device().multiprocessor_count * PER_SM
+WORDS = 2**29  # 2 GiB
+STRIDES = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64]
+OFFSETS = range(33)
+PROFILED = "memory-access/stride.py --profile"
+LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+
+
+def sectors(stride: int, offset: int = 0) -> int:
+    """The sectors of 32 bytes that 32 lanes touch, if lane k reads the word offset + k * stride."""
+    return len({4 * (offset + lane * stride) // 32 for lane in range(32)})
+
+
+class Reader:
+    def __init__(self) -> None:
+        self.module = wb.module("memory-access/stride.cu")
+        self.sums = cuda.mem_alloc(4 * GRID * BLOCK)
+
+    def poison(self, _: int = 0) -> None:
+        cuda.memset_d32_async(self.sums, 0xDEADBEEF, GRID * BLOCK)
+
+    def launch(self, name: str, data: cuda.DeviceAllocation, count: int, apart: int) -> None:
+        kernel = self.module.get_function(name)
+        kernel(data, self.sums, np.int64(count), np.int64(apart), block=(BLOCK, 1, 1), grid=(GRID, 1))
+
+    def total(self) -> np.ndarray:
+        got = np.empty(GRID * BLOCK, np.uint32)
+        cuda.memcpy_dtoh(got, self.sums)
+        return got.sum(dtype=np.uint32)
+
+
+def check(reader: Reader, name: str, data: cuda.DeviceAllocation, values: np.ndarray, count: int, apart: int) -> None:
+    want = (values[::apart] if name == "stride_read" else values[apart:])[:count].sum(dtype=np.uint32)
+    reader.poison()
+    reader.launch(name, data, count, apart)
+    wb.check(reader.total(), want, what=f"{name}, {apart} apart, {count} words")
+
+
+def check_all(reader: Reader, rng: np.random.Generator) -> None:
+    """No word, one, a block's and the grid's edges; strides that share no factor with anything."""
+    n = 2 * GRID * BLOCK + 71 if wb.is_gpu() else 2**16 + 71
+    values = rng.integers(0, 2**32, n, np.uint32)
+    data = cuda.to_device(values)
+    for apart in (1, 2, 3, 8, 31, 32, 64):
+        for count in (0, 1, 31, 1000, n // apart):
+            check(reader, "stride_read", data, values, count, apart)
+    for apart in (0, 1, 7, 8, 31, 32):
+        for count in (1, 31, 1000, n - apart):
+            check(reader, "offset_read", data, values, count, apart)
+    print(f"stride_read and offset_read: exact at 59 shapes of up to {n:,} words")
+
+
+def time_all(reader: Reader, rng: np.random.Generator) -> None:
+    values = rng.integers(0, 2**32, WORDS, np.uint32)
+    data, other = cuda.to_device(values), cuda.mem_alloc(2**28)
+
+    def poison(_: int) -> None:
+        cuda.memset_d32_async(other, 0x5A5A5A5A, 2**26)  # pushes the data out of the L2
+        reader.poison()
+
+    def timed(name: str, count: int, apart: int) -> wb.Timing:
+        want = (values[::apart] if name == "stride_read" else values[apart:])[:count].sum(dtype=np.uint32)
+        return wb.time(
+            lambda i: reader.launch(name, data, count, apart),
+            repeats=30,
+            poison=poison,
+            check=lambda i: wb.check(reader.total(), want, what=f"{name}, {apart} apart"),
+        )
+
+    print(f"\n{'stride':>8}{'µs':>9}{'GB/s used':>11}{'GB/s in sectors':>17}")
+    useful, moved, low, high = [], [], [], []
+    for stride in STRIDES:
+        count = WORDS // stride
+        t = timed("stride_read", count, stride)
+        wb.timing(f"stride_{stride}", t, 4 * count)
+        useful.append(4 * count / t.median)
+        moved.append(useful[-1] * sectors(stride) / 4)
+        low.append(4 * count / t.high), high.append(4 * count / t.low)
+        print(f"{stride:8}{t.median * 1e6:9.1f}{useful[-1] / 1e9:11.0f}{moved[-1] / 1e9:17.0f}")
+    wb.series("stride.useful", STRIDES, useful, x_unit="count", unit="B/s", low=low, high=high)
+    wb.series("stride.sectors", STRIDES, moved, x_unit="count", unit="B/s")
+    predicted = [useful[0] * 4 / sectors(stride) for stride in STRIDES]
+    wb.series("stride.predicted", STRIDES, predicted, x_unit="count", unit="B/s")
+
+    print(f"\n{'offset':>8}{'µs':>9}{'GB/s':>8}")
+    count = WORDS - OFFSETS[-1]
+    times = {offset: timed("offset_read", count, offset) for offset in OFFSETS}
+    for offset, t in times.items():
+        print(f"{offset:8}{t.median * 1e6:9.1f}{4 * count / t.median / 1e9:8.0f}")
+        if offset in (0, 1, 8, 32):
+            wb.timing(f"offset_{offset}", t, 4 * count)
+    for name, at in (("median", "median"), ("slowest", "high")):
+        worst = max(getattr(t, at) for o, t in times.items() if o % 8)
+        wb.value(f"offset_worst_{name}.rate", 4 * count / worst, "B/s")
+    wb.series(
+        "offset.rate",
+        list(times),
+        [4 * count / t.median for t in times.values()],
+        x_unit="count",
+        unit="B/s",
+        low=[4 * count / t.high for t in times.values()],
+        high=[4 * count / t.low for t in times.values()],
+    )
+
+
+def claims() -> None:
+    wb.claim(
+        "stride_8_of_unit",
+        en="at stride 8 useful bytes arrive at no more than a quarter of the rate of stride 1",
+        zh="步长 8 时，有用字节的到达速率不超过步长 1 的四分之一",
+        ratio=("stride_8.rate", "stride_1.rate"),
+        at_most=0.25,
+        predicted=4 / sectors(8),
+        source="sectors a request: 32 against 4",
+        source_zh="每个请求的扇区数：32 对 4",
+    )
+    wb.claim(
+        "stride_32_of_8",
+        en="past stride 8 it gets no better: at stride 32 useful bytes come at no more than 1.1 times the rate of 8",
+        zh="步长超过 8 也不会变好：步长 32 的有用速率不超过步长 8 的 1.1 倍",
+        ratio=("stride_32.rate", "stride_8.rate"),
+        at_most=1.1,
+        predicted=sectors(8) / sectors(32),
+        source="sectors a request: 32 in both",
+        source_zh="每个请求的扇区数：都是 32",
+    )
+    wb.claim(
+        "misaligned_read",
+        en="reading from the worst offset keeps at least 0.8 of the aligned rate",
+        zh="从最差的偏移开始读，至少保住对齐时速率的 0.8",
+        ratio=("offset_worst_median.rate", "offset_0.rate"),
+        at_least=0.8,
+        predicted=sectors(1) / sectors(1, 1),
+        source="sectors a request: 4 against 5",
+        source_zh="每个请求的扇区数：4 对 5",
+        published=0.9,
+        published_by="NVIDIA's Best Practices Guide, of a Tesla V100",
+        published_by_zh="NVIDIA《最佳实践指南》，Tesla V100",
+        published_link="https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/",
+    )
+    for name, kernels, times, en, zh in (
+        ("stride_8_sectors", ("stride_8", "stride_1"), 8,
+         "at stride 8 a request touches 8 times the sectors of stride 1",
+         "步长 8 时，每个请求触及的扇区数是步长 1 的 8 倍"),
+        ("stride_32_sectors", ("stride_32", "stride_8"), 1,
+         "at stride 32 a request touches no fewer sectors than at stride 8",
+         "步长 32 时，每个请求触及的扇区数不少于步长 8"),
+        ("offset_sectors", ("offset_1", "stride_1"), 1.25,
+         "one word beside the boundary a request touches 1.25 times the sectors",
+         "偏离边界一个字，每个请求触及的扇区数是原来的 1.25 倍"),
+    ):  # fmt: skip
+        wb.claim(
+            name,
+            en=en,
+            zh=zh,
+            ratio=tuple(f"{kernel}.{LOADS}" for kernel in kernels),
+            at_least=times,
+            predicted=times,
+            source="addresses of each warp, counted by hand",
+            source_zh="手工数出的每个线程束的地址",
+            counters=PROFILED,
+        )
+
+
+def profile(rng: np.random.Generator) -> None:
+    """As many words, and so as many requests, in every launch."""
+    count = 2**21 if wb.is_gpu() else 2**15
+    values = rng.integers(0, 2**32, 32 * count + 1, np.uint32)
+    data, sums = cuda.to_device(values), cuda.mem_alloc(4 * GRID * BLOCK)
+    names = {"stride_1": (0, 1), "stride_2": (0, 2), "stride_8": (0, 8), "stride_32": (0, 32), "offset_1": (1, 1)}
+    named = "".join(
+        f'extern "C" __global__ void {name}(const unsigned* data, unsigned* sums, Index count) '
+        f"{{ sum_strided(data + {offset}, sums, count, {stride}); }}\n"
+        for name, (offset, stride) in names.items()
+    )
+    module = wb.module("memory-access/stride.cu", append=named)
+    for name, (offset, stride) in names.items():
+        cuda.memset_d32(sums, 0xDEADBEEF, GRID * BLOCK)
+        module.get_function(name)(data, sums, np.int64(count), block=(BLOCK, 1, 1), grid=(GRID, 1))
+        got = np.empty(GRID * BLOCK, np.uint32)
+        cuda.memcpy_dtoh(got, sums)
+        wb.check(got.sum(dtype=np.uint32), values[offset::stride][:count].sum(dtype=np.uint32), what=name)
+        print(f"{name}: exact, {count:,} words")
+
+
+if __name__ == "__main__":
+    generator = np.random.default_rng()
+    if "--profile" in sys.argv[1:]:
+        profile(generator)
+    else:
+        print(f"device: {wb.device()['name']}, {GRID} blocks of {BLOCK} threads")
+        reader = Reader()
+        check_all(reader, generator)
+        if wb.is_gpu():
+            wb.needs(memory=2**31 + 2**29)
+            time_all(reader, generator)
+        else:
+            print("no GPU: nothing is timed")
+        claims()

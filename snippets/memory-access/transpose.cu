@@ -1,0 +1,219 @@
+// Transpose a matrix of 32-bit words: out[c][r] = in[r][c]. Any number of rows and columns.
+//
+//   naive      a word a thread
+//   tiled      32 × 32 words through shared memory, so that both sides are coalesced
+//   padded     the same, with a word of padding a row: no bank conflicts
+//   swizzled   the same, without the padding: words are kept at another place
+//   wide       16-byte loads and stores of larger tiles, in an order that suits the memory
+//
+// Blocks of the first four have 32 × 8 threads, four rows each.
+using Index = long long;
+
+constexpr int TILE = 32, ROWS = 8;
+
+// --8<-- [start:naive]
+extern "C" __global__ void transpose_naive(const float* in, float* out, int rows, int cols) {
+    int c = blockIdx.x * TILE + threadIdx.x;
+    for (int j = threadIdx.y; j < TILE; j += ROWS) {
+        int r = blockIdx.y * TILE + j;
+        if (r < rows && c < cols) out[(Index)c * rows + r] = in[(Index)r * cols + c];
+    }
+}
+// --8<-- [end:naive]
+
+// --8<-- [start:tiled]
+// Where the word of row y and column x of a tile is kept.
+struct Plain {
+    static constexpr int WORDS = TILE * TILE;
+    static __device__ int at(int y, int x) { return y * TILE + x; }
+};
+
+template <typename Layout>
+__device__ void transpose_tile(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[Layout::WORDS];
+    int left = blockIdx.x * TILE, top = blockIdx.y * TILE, x = threadIdx.x;
+    for (int y = threadIdx.y; y < TILE; y += ROWS)
+        if (top + y < rows && left + x < cols) tile[Layout::at(y, x)] = in[(Index)(top + y) * cols + left + x];
+    __syncthreads();
+    for (int y = threadIdx.y; y < TILE; y += ROWS)  // row y of the result's tile: column y of this one
+        if (left + y < cols && top + x < rows) out[(Index)(left + y) * rows + top + x] = tile[Layout::at(x, y)];
+}
+
+extern "C" __global__ void transpose_tiled(const float* in, float* out, int rows, int cols) {
+    transpose_tile<Plain>(in, out, rows, cols);
+}
+// --8<-- [end:tiled]
+
+// --8<-- [start:padded]
+struct Padded {
+    static constexpr int WORDS = TILE * (TILE + 1);
+    static __device__ int at(int y, int x) { return y * (TILE + 1) + x; }
+};
+
+extern "C" __global__ void transpose_padded(const float* in, float* out, int rows, int cols) {
+    transpose_tile<Padded>(in, out, rows, cols);
+}
+// --8<-- [end:padded]
+
+// --8<-- [start:swizzled]
+struct Swizzled {
+    static constexpr int WORDS = TILE * TILE;
+    static __device__ int at(int y, int x) { return y * TILE + (x ^ y); }
+};
+
+extern "C" __global__ void transpose_swizzled(const float* in, float* out, int rows, int cols) {
+    transpose_tile<Swizzled>(in, out, rows, cols);
+}
+// --8<-- [end:swizzled]
+
+// --8<-- [start:packs]
+// Four neighbouring words of a row that has `length` words, from column c on. Rows begin at multiples of 16 bytes if
+// their length is a multiple of 4; then a pack is wholly inside or wholly outside. Otherwise it goes word by word.
+enum Hint {
+    NONE,
+    ONCE,  // it will not be asked for again: let the caches drop it first
+    AHEAD  // of a load: past the L1, and bring all 256 bytes around it into the L2
+};
+
+__device__ float4 load_ahead(const float4* pack) {
+    float4 p;
+    asm volatile("ld.global.L1::no_allocate.L2::256B.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(p.x), "=f"(p.y), "=f"(p.z), "=f"(p.w)
+                 : "l"(pack));
+    return p;
+}
+
+template <Hint HINT>
+__device__ float4 load_pack(const float* row, int c, int length) {
+    if (length % 4 == 0) {
+        const float4* pack = reinterpret_cast<const float4*>(row + c);
+        return c >= length ? float4{} : HINT == ONCE ? __ldcs(pack) : HINT == AHEAD ? load_ahead(pack) : *pack;
+    }
+    float4 p = {};
+    if (c < length) p.x = row[c];
+    if (c + 1 < length) p.y = row[c + 1];
+    if (c + 2 < length) p.z = row[c + 2];
+    if (c + 3 < length) p.w = row[c + 3];
+    return p;
+}
+
+template <Hint HINT>
+__device__ void store_pack(float* row, int c, int length, float4 p) {
+    if (length % 4 == 0) {
+        float4* pack = reinterpret_cast<float4*>(row + c);
+        if (c >= length) return;
+        if (HINT == ONCE)
+            __stcs(pack, p);
+        else
+            *pack = p;
+        return;
+    }
+    if (c < length) row[c] = p.x;
+    if (c + 1 < length) row[c + 1] = p.y;
+    if (c + 2 < length) row[c + 2] = p.z;
+    if (c + 3 < length) row[c + 3] = p.w;
+}
+// --8<-- [end:packs]
+
+// --8<-- [start:order]
+// Which tile of `across` × `down` a block takes. Bands of `band` rows of tiles are walked column by column, so that the
+// blocks that run at the same time read, and write, pieces of rows that lie side by side.
+__device__ int2 place(int block, int across, int down, int band) {
+    int first = block / (band * across) * band;  // the band's first row of tiles
+    int height = min(band, down - first), i = block - first * across;
+    return {i / height, first + i % height};
+}
+// --8<-- [end:order]
+
+// --8<-- [start:pieces]
+// The parts of a transpose by tiles of H rows and W columns. A thread takes 4 × 4 words at a time: it loads four packs
+// from four rows, turns them in its registers, and keeps four packs of the result's rows in shared memory. There pack p
+// of row r is at p ^ (r / 4 % 8): eight lanes that write eight rows, and eight lanes that read one, use all 32 banks.
+template <int H, int W, int THREADS, Hint IN_HINT, Hint OUT_HINT>
+struct Tile {
+    static_assert(H % 32 == 0 && W % 32 == 0 && H * W % (16 * THREADS) == 0, "whole 4 x 4 pieces for every thread");
+    static constexpr int PIECES = H * W / 16 / THREADS;
+    static constexpr int IN = W / 4, OUT = H / 4;  // packs in a row of the tile, and of the turned tile
+    static constexpr int PACKS = W * OUT;
+    float4 p[PIECES][4];
+
+    __device__ void load(const float* in, int rows, int cols, int top, int left) {
+#pragma unroll
+        for (int k = 0; k < PIECES; ++k) {
+            int piece = k * THREADS + threadIdx.x, c = left + piece % IN * 4, r = top + piece / IN * 4;
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+                p[k][j] = r + j < rows ? load_pack<IN_HINT>(in + (Index)(r + j) * cols, c, cols) : float4{};
+        }
+    }
+
+    __device__ void keep(float4* tile) const {
+#pragma unroll
+        for (int k = 0; k < PIECES; ++k) {
+            int piece = k * THREADS + threadIdx.x, x = piece % IN, y = piece / IN;
+            const float4* q = p[k];
+            float4* row = tile + 4 * x * OUT + (y ^ x % 8);
+            row[0 * OUT] = {q[0].x, q[1].x, q[2].x, q[3].x};
+            row[1 * OUT] = {q[0].y, q[1].y, q[2].y, q[3].y};
+            row[2 * OUT] = {q[0].z, q[1].z, q[2].z, q[3].z};
+            row[3 * OUT] = {q[0].w, q[1].w, q[2].w, q[3].w};
+        }
+    }
+
+    static __device__ void store(const float4* tile, float* out, int rows, int cols, int top, int left) {
+#pragma unroll
+        for (int k = 0; k < 4 * PIECES; ++k) {
+            int pack = k * THREADS + threadIdx.x, y = pack % OUT, r = pack / OUT, c = left + r;
+            if (c >= cols) continue;
+            store_pack<OUT_HINT>(out + (Index)c * rows, top + 4 * y, rows, tile[r * OUT + (y ^ r / 4 % 8)]);
+        }
+    }
+};
+// --8<-- [end:pieces]
+
+// --8<-- [start:wide]
+template <int H, int W, int THREADS, Hint IN_HINT, Hint OUT_HINT>
+__device__ void transpose_packs(const float* in, float* out, int rows, int cols, int band) {
+    using Part = Tile<H, W, THREADS, IN_HINT, OUT_HINT>;
+    __shared__ float4 tile[Part::PACKS];
+    int2 at = place(blockIdx.x, (cols + W - 1) / W, (rows + H - 1) / H, band);
+    Part part;
+    part.load(in, rows, cols, at.y * H, at.x * W);
+    part.keep(tile);
+    __syncthreads();
+    part.store(tile, out, rows, cols, at.y * H, at.x * W);
+}
+
+extern "C" __global__ void transpose_wide(const float* in, float* out, int rows, int cols, int band) {
+    transpose_packs<64, 64, 256, NONE, ONCE>(in, out, rows, cols, band);
+}
+// --8<-- [end:wide]
+
+extern "C" {
+
+// --8<-- [start:copy]
+// The yardstick: as many bytes in and out, 16 at a time, four loads of a thread in flight.
+__global__ void copy(const float4* in, float4* out, Index packs) {
+    Index i = (Index)blockIdx.x * 4 * blockDim.x + threadIdx.x;
+    float4 p[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+        if (i + k * blockDim.x < packs) p[k] = in[i + k * blockDim.x];
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+        if (i + k * blockDim.x < packs) out[i + k * blockDim.x] = p[k];
+}
+
+__global__ void copy_stream(const float4* in, float4* out, Index packs) {
+    Index i = (Index)blockIdx.x * 4 * blockDim.x + threadIdx.x;
+    float4 p[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+        if (i + k * blockDim.x < packs) p[k] = __ldcs(in + i + k * blockDim.x);
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+        if (i + k * blockDim.x < packs) __stcs(out + i + k * blockDim.x, p[k]);
+}
+// --8<-- [end:copy]
+
+}  // extern "C"
