@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import charts, claims, devices, errata, glossary, gutter, ledger, prose, records
+from warpbook import charts, claims, devices, errata, explore, glossary, gutter, ledger, prose, records
 from warpbook.book import SOFTCUDA, BookError
 from warpbook.pages import Block, Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
@@ -22,7 +22,8 @@ from warpbook.values import EXPRESSION, Values, hold_together, render, substitut
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
 DIRECTIVE = re.compile(
-    r"(claims|glossary|errata|lines:[\w#@./-]+|ledger|devices|chart:[^{}]+|figure:[a-z0-9_-]+|output:[\w./-]+)\Z"
+    r"(claims|glossary|errata|lines:[\w#@./-]+|ledger|devices|chart:[^{}]+|explore:[^{}]+|"
+    r"figure:[a-z0-9_-]+|output:[\w./-]+)\Z"
 )
 WORDS = {
     "en": {
@@ -253,6 +254,8 @@ def show(
         return gutter.fold_out(page, language, wanted, listing, root)
     if kind == "chart":
         return of_each(values, lambda one: charts.draw(name, page.article, language, one))
+    if kind == "explore":
+        return explore.figure(page.book, name, language, root)
     if kind == "figure":
         return figure(page, name)
     if kind == "output":
