@@ -92,7 +92,8 @@ def ask(code: str, job: Any) -> Any:
         encoding="utf-8",
     )
     if done.returncode:
-        raise BookError(f"{MODULES.name}: Node fails: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
+        said = [line for line in done.stderr.splitlines() if "Error" in line] or ["no message"]
+        raise BookError(f"theme/assets/explore: Node fails: {said[0]}")
     return json.loads(done.stdout)
 
 

@@ -23,7 +23,7 @@ export const controls = [
   { name: "width", kind: "choice", values: [4, 8, 16, 32, 64, 128], value: 32 },
   { name: "warp", kind: "range", min: 0, max: 31, value: 0 },
 ];
-export const NAMES = ["lane", "t", "x", "y", "warp"];
+export const NAMES = ["lane", "t", "x", "y", "warp", "threadIdx.x", "threadIdx.y"];
 
 export const words = {
   en: {
@@ -34,7 +34,7 @@ export const words = {
       swizzle: "a column, swizzled by xor", same: "one word for all", square: "a tile of 16 × 16", wide: "float4: 16 bytes a lane",
     },
     size: { 4: "4 bytes", 8: "8 bytes", 16: "16 bytes" },
-    names: "x, y: the thread in its block (y = t / width); t, lane and warp, as well",
+    names: "x, y: threadIdx.x and .y; also lane, warp, and t, the thread of the block",
     lane: "lane", bank: "bank", passes: "wavefronts",
     first: "served in the first wavefront", waits: "waits for a later one: the bank has other words to serve", rides: "served along with a lane that wants the same word",
     said: "{wavefronts:wavefront|wavefronts}, where {ideal} would do without conflicts: {verdict}",
@@ -55,7 +55,7 @@ export const words = {
       swizzle: "一列，异或重排", same: "同一个字", square: "16 × 16 的块", wide: "float4：每通道 16 字节",
     },
     size: { 4: "4 字节", 8: "8 字节", 16: "16 字节" },
-    names: "x、y：线程在块内的坐标（y = t / 宽度）；也可用 t、lane、warp",
+    names: "x、y 即 threadIdx.x、.y；还有 lane、warp，以及块内线程号 t",
     lane: "通道", bank: "存储体", passes: "波前",
     first: "在第一个波前得到服务", waits: "要等后面的波前：该存储体还有别的字", rides: "与要同一个字的通道一起得到服务",
     said: "{wavefronts} 个波前，没有冲突时只需 {ideal} 个：{verdict}",
@@ -74,8 +74,8 @@ export const words = {
 export function indices({ index, width, warp }) {
   const compute = compile(index, NAMES);
   return Array.from({ length: LANES }, (_, lane) => {
-    const t = warp * LANES + lane;
-    return compute({ lane, t, x: t % width, y: Math.floor(t / width), warp });
+    const t = warp * LANES + lane, x = t % width, y = Math.floor(t / width);
+    return compute({ lane, t, x, y, warp, "threadIdx.x": x, "threadIdx.y": y });
   });
 }
 

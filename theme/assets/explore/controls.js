@@ -37,7 +37,7 @@ export function parsed(controls, given, choices = {}) {
   }
   for (const name of Object.keys(given))
     if (!controls.some((control) => control.name === name))
-      throw new RangeError(`no option "${name}"; there are: ${controls.map((control) => control.name).join(", ")}`);
+      throw new RangeError(`no option "${name}"; there are: ${controls.map((control) => control.name).filter((one) => one !== "preset").join(", ")}`);
   return state;
 }
 

@@ -18,7 +18,7 @@ const COMPUTE = {
 }; // prettier-ignore
 
 function split(text) {
-  const tokens = [], pattern = /\s*(?:(0[xX][0-9a-fA-F]+|0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|(<<|>>|-(?!-)|\+(?!\+)|[*/%&|^~()]))/y;
+  const tokens = [], pattern = /\s*(?:(0[xX][0-9a-fA-F]+|0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*(?:\.[xyz]\b)?)|(<<|>>|-(?!-)|\+(?!\+)|[*/%&|^~()]))/y;
   while (text.slice(pattern.lastIndex).trim()) {
     const at = pattern.lastIndex, match = pattern.exec(text);
     if (!match) {
