@@ -8,7 +8,7 @@ export function form(controls, state, words, choices = {}) {
     const wide = control.wide ? " wb-explore__control--wide" : "";
     if (kind === "range") {
       const { min, max, step = 1 } = control;
-      return `<label class="wb-explore__control${wide}"><span>${label} <b aria-hidden="true">${shown(control, value, words)}</b></span><input type="range" name="${name}" min="${min}" max="${max}" step="${step}" value="${value}"></label>`;
+      return `<label class="wb-explore__control${wide}"><span>${label} <b aria-hidden="true">${escaped(value)}</b></span><input type="range" name="${name}" min="${min}" max="${max}" step="${step}" value="${value}"></label>`;
     }
     if (kind === "text")
       return `<label class="wb-explore__control${wide}"><span>${label}</span><input type="text" name="${name}" value="${escaped(value)}" maxlength="80" size="16" spellcheck="false" autocomplete="off" autocapitalize="off"></label>`;
@@ -17,8 +17,6 @@ export function form(controls, state, words, choices = {}) {
     return `<label class="wb-explore__control${wide}"><span>${label}</span><select name="${name}">${options.join("")}</select></label>`;
   }).join("");
 }
-
-export const shown = ({ unit }, value, words) => escaped(unit ? words.units[unit].replace("{}", value) : value);
 
 // A state from text, such as a form's or a page's: numbers within their bounds, choices among theirs.
 export function parsed(controls, given, choices = {}) {

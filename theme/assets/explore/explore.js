@@ -1,5 +1,5 @@
 // Interactive figures: each brings its own module, and stands as it was drawn at build where there is no script.
-import { parsed, presetOf, shown } from "./controls.js";
+import { parsed, presetOf } from "./controls.js";
 import { numbers } from "./figure.js";
 
 async function start(figure) {
@@ -15,7 +15,7 @@ async function start(figure) {
     const state = parsed(controls, given(), choices);
     if (form.elements.preset) form.elements.preset.value = presetOf(presets, state);
     for (const control of controls.filter(({ kind }) => kind === "range"))
-      form.elements[control.name].closest("label").querySelector("b").innerHTML = shown(control, state[control.name], said);
+      form.elements[control.name].closest("label").querySelector("b").textContent = state[control.name];
     const made = draw(state, said, devices, figure.id);
     form.elements.index?.setAttribute("aria-invalid", String(Boolean(made.wrong)));
     part("said").textContent = made.wrong ?? made.said;

@@ -9,17 +9,16 @@ export const controls = [
   { name: "device", kind: "choice", value: "h200" },
   { name: "threads", kind: "range", min: 16, max: BLOCK, step: 16, value: 256 },
   { name: "registers", kind: "range", min: 16, max: 255, value: 64 },
-  { name: "shared", kind: "range", min: 0, max: 228, value: 0, unit: "kib" },
+  { name: "shared", kind: "range", min: 0, max: 228, value: 0 },
 ];
 
 export const words = {
   en: {
     title: "Occupancy: the warps that an SM holds of a kernel, by the size of its blocks",
-    controls: { device: "Device", threads: "Threads a block", registers: "Registers a thread", shared: "Shared memory" },
-    units: { kib: "{} KiB" },
+    controls: { device: "Device", threads: "Threads a block", registers: "Registers a thread", shared: "Shared (KiB)" },
     axis: "threads a block; as coloured below, what limits",
     resources: { warps: "warps", registers: "registers", shared: "shared memory", blocks: "block slots" },
-    of: "{held} of {all}", limits: "limit", and: " and ",
+    of: "{held} of {all}", kib: "{n} KiB", limits: "limit", and: " and ",
     said: "An SM holds {blocks:block|blocks} of {threads} threads, {warps} of {all} warps: {share} occupancy. {verdict}",
     limited: "What limits it: {names}.",
     no: "No block of {threads} threads fits on an SM: too much is asked of {names}.",
@@ -27,11 +26,10 @@ export const words = {
   },
   zh: {
     title: "占用率：一个 SM 能容纳的线程束数，随线程块大小变化",
-    controls: { device: "设备", threads: "每块线程数", registers: "每线程寄存器", shared: "每块共享内存" },
-    units: { kib: "{} KiB" },
+    controls: { device: "设备", threads: "每块线程数", registers: "每线程寄存器", shared: "共享内存 (KiB)" },
     axis: "每块线程数；颜色同下，表示受什么限制",
     resources: { warps: "线程束", registers: "寄存器", shared: "共享内存", blocks: "线程块槽位" },
-    of: "{held} / {all}", limits: "限制", and: "与",
+    of: "{held} / {all}", kib: "{n} KiB", limits: "限制", and: "与",
     said: "一个 SM 容纳 {blocks} 个 {threads} 线程的块，即 {all} 个线程束位置中的 {warps} 个：占用率 {share}。{verdict}",
     limited: "限制因素：{names}。",
     no: "{threads} 线程的块在一个 SM 上一个也放不下：{names}不够。",
@@ -83,7 +81,7 @@ function staircase(device, asked, said, id) {
 function meters(found, said, id) {
   const out = RESOURCES.map((name, i) => {
     const [held, all] = found.held[name], y = i * ROW, limits = found.limiting.includes(name);
-    const number = (value) => (name === "shared" ? said.units.kib.replace("{}", +(value / 1024).toFixed(1)) : grouped(value));
+    const number = (value) => (name === "shared" ? template(said.kib, { n: +(value / 1024).toFixed(1) }) : grouped(value));
     return text(0, y + 17, `${said.resources[name]}${limits ? ` · ${said.limits}` : ""}`, "start", limits ? "wb-explore__own" : "wb-explore__name")
       + text(1, y + 17, template(said.of, { held: number(held), all: number(all) }), "end")
       + box("wb-bar__track", 0, y + 24, 1, 10) + box(`wb-stair wb-s${COLOURS[i]}`, 0, y + 24, held / all, 10, hatched(id, i));

@@ -28,7 +28,6 @@ export const words = {
   en: {
     title: "A warp's lanes, and the sectors of global memory that they move",
     controls: { preset: "Pattern", size: "Element", stride: "Stride", offset: "Offset", lanes: "Active lanes", follow: "Follow lane" },
-    units: { elements: "{} elements" },
     preset: {
       own: "your own", unit: "neighbours: a[i]", offset: "shifted by one: a[i + 1]", two: "every second: a[2 * i]",
       struct: "x of struct {x, y, z}", field: "third of eight fields", vector: "float4: 16 bytes a lane",
@@ -40,12 +39,11 @@ export const words = {
     at: "Lane {lane} wants {bytes}: sector {sector} of the line at {line}.",
     byte: "byte {from}", bytes: "bytes {from} to {to}",
     idle: "Lane {lane} is not active.",
-    numbers: { sectors: "sectors a request", lines: "lines", wanted: "bytes the lanes name", moved: "bytes moved", share: "of these asked for", least: "sectors at the least" },
+    numbers: { sectors: "sectors a request", lines: "lines", wanted: "lanes × bytes each", moved: "bytes moved", share: "of these asked for", least: "sectors at the least" },
   },
   zh: {
     title: "一个线程束的各通道，以及它们搬运的全局内存扇区",
     controls: { preset: "模式", size: "元素", stride: "步长", offset: "偏移", lanes: "活动通道", follow: "跟踪通道" },
-    units: { elements: "{} 个元素" },
     preset: {
       own: "自定义", unit: "相邻：a[i]", offset: "错开一个：a[i + 1]", two: "每隔一个：a[2 * i]",
       struct: "结构体 {x, y, z} 的 x", field: "八个字段中的第三个", vector: "float4：每通道 16 字节",
@@ -57,7 +55,7 @@ export const words = {
     at: "通道 {lane} 要{bytes}：起始于 {line} 的缓存行中的扇区 {sector}。",
     byte: "字节 {from}", bytes: "字节 {from} 到 {to}",
     idle: "通道 {lane} 不活动。",
-    numbers: { sectors: "每次请求的扇区", lines: "缓存行", wanted: "各通道所要字节", moved: "搬运字节", share: "其中用到", least: "最少需要的扇区" },
+    numbers: { sectors: "每次请求的扇区", lines: "缓存行", wanted: "通道数 × 字节数", moved: "搬运字节", share: "其中用到", least: "最少需要的扇区" },
   },
 };
 
