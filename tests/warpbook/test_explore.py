@@ -236,9 +236,9 @@ answer(job.map(([device, kernel]) => occupancy(device, kernel)));
 @pytest.mark.parametrize("device", explore.devices())
 def test_occupancy_is_the_driver_s(tmp_path, monkeypatch, device):
     monkeypatch.setenv("SOFTCUDA_DEVICE", device)
-    registers = (16, 17, 24, 32, 33, 40, 48, 56, 63, 64, 65, 72, 80, 96, 128, 144, 168, 200, 255)
+    registers = (8, 16, 17, 24, 32, 33, 40, 48, 56, 63, 64, 65, 72, 80, 96, 128, 144, 168, 200, 255)
     threads = (1, 16, 31, *range(32, 1025, 32), 100, 1000)
-    shared = (0, 1, 3000, *(kib * 1024 for kib in (1, 10, 16, 33, 48, 64, 99, 100, 227, 228)))
+    shared = (*range(0, 20_000, 333), *(kib * 1024 for kib in (1, 10, 16, 33, 48, 64, 99, 100, 227, 228)))
     cases = list(itertools.product(threads, shared))
     _, told = launched(tmp_path, ASKER, [[r, cases] for r in registers])
     every = [{"registers": r, "threads": t, "shared": s} for r in registers for t, s in cases]
