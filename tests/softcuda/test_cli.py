@@ -117,4 +117,4 @@ def test_info_tells_what_would_be_used_and_why(softcuda):
 def test_info_names_a_mistake_and_fails(softcuda):
     done = softcuda("info", SOFTCUDA_DEVICE="none", SOFTCUDA="force")
     assert done.returncode == 1
-    assert "SOFTCUDA_DEVICE=none is not one of b200, h200, rtx4090, rtx5090, t4" in done.stdout
+    assert "SOFTCUDA_DEVICE=none is not one of a100, b200, h200, rtx4090, rtx5090, t4" in done.stdout

@@ -164,7 +164,7 @@ def test_softcuda_wins_over_a_useless_driver_that_is_already_loaded(run, no_devi
     ("environment", "message"),
     [
         ({"SOFTCUDA": "maybe"}, "softcuda: SOFTCUDA=maybe is not one of force, 0, auto"),
-        ({"SOFTCUDA_DEVICE": "h2000"}, "SOFTCUDA_DEVICE=h2000 is not one of b200, h200, rtx4090, rtx5090, t4"),
+        ({"SOFTCUDA_DEVICE": "h2000"}, "SOFTCUDA_DEVICE=h2000 is not one of a100, b200, h200, rtx4090, rtx5090, t4"),
         ({"SOFTCUDA_LIBRARY": "/nowhere/libcuda.so.1"}, "softcuda: cannot load its library: /nowhere/libcuda.so.1"),
     ],
 )

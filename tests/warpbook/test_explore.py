@@ -299,8 +299,8 @@ def test_a_page_chooses_how_a_figure_starts(small):
         ("sectors stride=x", "explore:sectors stride=x: stride=x is not a number from 0 to 64"),
         ("sectors size=3", "explore:sectors size=3: size=3 is none of 1, 2, 4, 8, 16"),
         ("sectors rows=2", 'explore:sectors rows=2: no option "rows"; there are: size, stride, offset, lanes, follow'),
-        ("occupancy device=k80", "explore:occupancy device=k80: device=k80 is none of h200, rtx5090, b200, rtx4090, "
-                                 "t4"),
+        ("occupancy device=k80", "explore:occupancy device=k80: device=k80 is none of h200, rtx5090, b200, a100, "
+                                 "rtx4090, t4"),
         ("occupancy threads=100", "explore:occupancy threads=100: threads=100 is not a number from 16 to 1024 in steps "
                                   "of 16"),
         ('banks index="', 'explore:banks index=": a quotation mark is not closed'),
@@ -334,4 +334,4 @@ def test_every_device_of_softcuda_is_there():
         "name": "H200 (9.0)", "major": 9, "threads": 2048, "blocks": 32, "registers": 65536, "shared": 233472,
         "optin": 232448, "reserved": 1024,
     }  # fmt: skip
-    assert {"b200", "rtx5090", "rtx4090", "t4"} < set(devices)
+    assert {"a100", "b200", "rtx5090", "rtx4090", "t4"} < set(devices)

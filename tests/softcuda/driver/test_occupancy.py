@@ -79,7 +79,7 @@ CASES = list(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("device", ["b200", "h200", "rtx4090", "rtx5090", "t4"])
+@pytest.mark.parametrize("device", ["a100", "b200", "h200", "rtx4090", "rtx5090", "t4"])
 def test_blocks_per_multiprocessor(program, tmp_path, device):
     asked = program(ASKER.replace("CASES", repr(CASES)), SOFTCUDA_DEVICE=device)
     assert asked.returncode == 0, asked.stderr

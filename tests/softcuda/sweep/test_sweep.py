@@ -44,7 +44,9 @@ def test_a_form_that_is_unknown_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("target", "devices"),
     [
-        ("sm_75", {"t4", "rtx4090", "h200", "b200", "rtx5090"}),
+        ("sm_75", {"t4", "a100", "rtx4090", "h200", "b200", "rtx5090"}),
+        ("sm_80", {"a100", "rtx4090", "h200", "b200", "rtx5090"}),
+        ("sm_86", {"rtx4090", "h200", "b200", "rtx5090"}),
         ("sm_90", {"h200", "b200", "rtx5090"}),
         ("sm_90a", {"h200"}),
         ("sm_100a", {"b200"}),
