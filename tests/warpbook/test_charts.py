@@ -77,6 +77,7 @@ def values(small):
     timelines = {
         "streams": STREAMS,
         "blocks": BLOCKS,
+        "long": timeline(("h2d", 0.0, 5e-3, "")),
         "none": timeline(("h2d", 0.0, 0.0, "")),
         "crowd": timeline(*((0, 0.0, 1.0 + i, "") for i in range(401))),
     }
@@ -205,6 +206,14 @@ def test_a_timeline_speaks_the_page_s_language(values):
     assert "重叠；测自 NVIDIA H200 · 2026-01-02。核函数：2 段，从 1.000 ms 到 2.500 ms，占用 40.0 % 的时间" in made
 
 
+def test_two_timelines_are_compared_on_one_scale(values):
+    made = draw("timeline streams scale=long", "x", "en", values)
+    assert {"0", "1 ms", "5 ms"} <= set(texts(made))
+    bars = re.findall(r'<rect class="wb-span wb-s\d" x="([\d.]+)%" y="\d+" width="([\d.]+)%"', made)
+    assert bars[0] == ("0.00", "20.00")  # 1 ms of 5
+    assert "busy 80.0\u00a0% of the time" in made  # of its own 2.5 ms, all the same
+
+
 def test_many_rows_become_thin_and_some_are_named(values):
     made = draw("timeline blocks rowlabel=SM", "x", "en", values).replace("\u00a0", " ")
     assert {"0", "8", "128", "SM", "Clock cycles"} <= set(texts(made))
@@ -259,11 +268,12 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
         ("curve latency labels=a|b", "chart:curve latency labels=a|b: 2 labels, 1 names; divide them with |"),
         ("bars v0.rate v1.flops", 'chart:bars v0.rate v1.flops: "v1.flops" is in flop/s and "v0.rate" in B/s'),
         ("timeline a", 'chart:timeline a: no timeline "a" in records/nvidia-h200/x.json; there are: blocks, crowd, '
-                       "none, streams"),
+                       "long, none, streams"),
         ("timeline streams blocks", "chart:timeline streams blocks: a timeline shows one name"),
         ("timeline streams rows=d2h", 'chart:timeline streams rows=d2h: no row "d2h"; there are: h2d, kernel'),
         ("timeline blocks rows=132-140", "chart:timeline blocks rows=132-140: rows=132-140: none of them did anything"),
         ("timeline streams labels=c=三", 'chart:timeline streams labels=c=三: no label "c"; there are: a, b'),
+        ("timeline streams scale=blocks", 'chart:timeline streams scale=blocks: "blocks" is in cycle, the axis in s'),
         ("timeline none", 'chart:timeline none: "none" lasts no time at all'),
         ("timeline crowd", "chart:timeline crowd: 401 bars on top of one another cannot be told apart; choose rows "
                            "with rows="),

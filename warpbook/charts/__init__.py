@@ -32,7 +32,7 @@ CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
     "bars": (bars, ("title", "labels", "reference")),
     "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel")),
     "roofline": (roofline, ("title", "labels", "ceilings")),
-    "timeline": (timeline, ("title", "labels", "rows", "rowlabel", "xlabel")),
+    "timeline": (timeline, ("title", "labels", "rows", "rowlabel", "xlabel", "scale")),
 }
 
 

@@ -119,9 +119,10 @@ def timeline(source: Source) -> str:
     whole = max(span.stop for span in found.spans)
     if not whole:
         raise BookError(f'"{found.name}" lasts no time at all')
+    across = max(whole, length_of(source, found.unit))
     labels = labels_of(source, found.spans)
     made = layout(rows)
-    clock, axis = clocks(found.unit, whole, words)
+    clock, axis = clocks(found.unit, across, words)
     title = words["measured" if "title" in source.options else "title"].format(
         title=source.options.get("title", ""), name=found.name, device=found.device, date=found.date
     )
@@ -129,9 +130,9 @@ def timeline(source: Source) -> str:
     head = source.options.get("rowlabel", "")
     left, names, above = named(rows, made, head)
     each = sum(len(row.spans) for row in rows) <= MOST_TITLES
-    pen = Bars(made, whole, labels, key, clock, each)
+    pen = Bars(made, across, labels, key, clock, each)
     bars = "".join(pen.row(row, top) for row, top in zip(rows, made.tops, strict=True))
-    grid, numbered = time_axis(made, whole, found.unit, axis, source.options.get("xlabel", words[found.unit]))
+    grid, numbered = time_axis(made, across, found.unit, axis, source.options.get("xlabel", words[found.unit]))
     plane = above + (bars + grid if made.is_thin else tracks(rows, made) + grid + bars) + numbered
     heard = words["stop mark"].join([title, *said(rows, whole, clock, words)])
     hatches = "".join(hatch(key, kind) for kind in pen.kinds.values())
@@ -144,6 +145,17 @@ def timeline(source: Source) -> str:
         f'<svg width="100%" height="{height}"><defs>{hatches}</defs>{plane}</svg></div></div>'
     )
     return figure(drawing, title, numbers(rows, whole, labels, clock, words, head), source.language)
+
+
+def length_of(source: Source, unit: str) -> float:
+    """How long the timeline called `scale` lasts, for two that are to be compared; 0 without it."""
+    name = source.options.get("scale")
+    if not name:
+        return 0.0
+    other = source.timeline(name)
+    if other.unit != unit:
+        raise BookError(f'"{name}" is in {other.unit}, the axis in {unit}')
+    return max(span.stop for span in other.spans)
 
 
 # -- rows and labels ---------------------------------------------------------------------------------------------
@@ -256,19 +268,23 @@ class Bars:
     def row(self, row: Row, top: int) -> str:
         spans = row.spans
         made = "".join(
-            self.span(span, row.name, top + i * self.made.pitch) for i, bar in enumerate(row.bars) for span in bar
+            self.span(span, row.name, top + i * self.made.pitch, odd=bool(k % 2))
+            for i, bar in enumerate(row.bars)
+            for k, span in enumerate(bar)
         )
         if self.titles or not spans:
             return made
         title = f"{row.name}: {self.clock(spans[0].start)} – {self.clock(max(span.stop for span in spans))}"
         return f"<g><title>{html.escape(title)}</title>{made}</g>"
 
-    def span(self, span: Span, row: str, y: int) -> str:
+    def span(self, span: Span, row: str, y: int, odd: bool) -> str:
         share, middle = (span.stop - span.start) / self.whole, (span.start + span.stop) / 2 / self.whole
         kinds = self.kinds
         kind = kinds.get(span.label)
         label = self.labels.get(span.label, "")
         style = f"wb-s{kind}" if kind is not None else "wb-span--other" if kinds else "wb-span--any"
+        if odd and self.made.is_thin:
+            style += " wb-span--odd"  # the gap between two is hardly seen
         made = (
             f'<rect class="wb-span {style}" x="{percent(span.start / self.whole)}" y="{y}" '
             f'width="{percent(max(share, LEAST))}" height="{self.made.bar}"{filled(self.key, kind)}'
@@ -315,7 +331,7 @@ def time_axis(made: Layout, whole: float, unit: str, clock: Clock, label: str) -
     for i, tick in enumerate(ticks):
         share = tick / whole
         anchor = "start" if share < 0.06 else "end" if share > 0.94 else "middle"
-        odd = " wb-tick--odd" if i % 2 else ""
+        odd = " wb-tick--odd" if i % 2 and len(ticks) > 4 else ""  # a telephone has room for four
         at = percent(share)
         grid.append(f'<line class="wb-grid" x1="{at}" x2="{at}" y1="{TOP}" y2="{made.bottom + 4}"/>')
         numbers.append(
