@@ -34,6 +34,9 @@ inline Space space_of(Region region) {
     return Space::generic;
 }
 
+// An operation has taken as long as so many more: turns of warps, and time limits, are kept all the same.
+inline void charge(Warp& warp, uint64_t work) { static_cast<WarpState&>(warp).spent += static_cast<int64_t>(work); }
+
 struct Addresses {
     alignas(64) uint64_t at[warp_size];  // host addresses; idle lanes repeat an active one
 };

@@ -8,13 +8,14 @@
 
 namespace softcuda {
 
-void Transfer::read() {
-    if (!from) return;
+size_t Transfer::read() {
+    if (!from) return 0;
     data.assign(from, from + bytes);
     from = nullptr;
+    return bytes;
 }
 
-void Transfer::land() {
+size_t Transfer::land() {
     const std::byte* source = from ? from : data.data();
     if (reduce) {
         reduce(to, source, bytes);
@@ -24,6 +25,7 @@ void Transfer::land() {
         for (uint32_t i = 0; i < bytes; ++i)
             if ((chosen >> (i % 16)) & 1) to[i] = source[i];
     }
+    return data.size();
 }
 
 // --- of threads
@@ -32,6 +34,7 @@ void ThreadCopies::issue(Copy copy) {
     copy.number = issued_++;
     copy.group = committed_;
     copies_.push_back(copy);
+    if (copies_.size() >= most_copies) land(most_copies / 2, all_lanes, [](const Copy&, size_t) { return true; });
 }
 
 void ThreadCopies::commit(uint32_t lanes) {
@@ -39,9 +42,10 @@ void ThreadCopies::commit(uint32_t lanes) {
 }
 
 template <class Choose>
-void ThreadCopies::land(uint32_t lanes, Choose choose) {
-    bool emptied = false;
-    for (Copy& copy : copies_) {
+void ThreadCopies::land(size_t count, uint32_t lanes, Choose choose) {
+    for (size_t k = 0; k < count; ++k) {
+        Copy& copy = copies_[k];
+        if (copy.lanes == 0) continue;
         for (uint32_t rest = copy.lanes & lanes; rest; rest &= rest - 1) {
             const auto i = static_cast<size_t>(std::countr_zero(rest));
             if (!choose(copy, i)) continue;
@@ -50,23 +54,29 @@ void ThreadCopies::land(uint32_t lanes, Choose choose) {
             if (copy.wanted[i] < copy.bytes) std::memset(to + copy.wanted[i], 0, copy.bytes - copy.wanted[i]);
             copy.lanes &= ~(1u << i);
         }
-        emptied = emptied || copy.lanes == 0;
+        landed_ += copy.lanes == 0;
     }
-    if (emptied) std::erase_if(copies_, [](const Copy& copy) { return copy.lanes == 0; });
+    if (2 * landed_ < copies_.size() || landed_ == 0) return;
+    std::erase_if(copies_, [](const Copy& copy) { return copy.lanes == 0; });
+    landed_ = 0;
 }
 
 void ThreadCopies::wait(uint32_t lanes, uint32_t left) {
-    land(lanes, [&](const Copy& copy, size_t i) { return copy.group[i] + uint64_t(left) < committed_[i]; });
+    land(copies_.size(), lanes,
+         [&](const Copy& copy, size_t i) { return copy.group[i] + uint64_t(left) < committed_[i]; });
 }
 void ThreadCopies::wait_all(uint32_t lanes) {
-    land(lanes, [](const Copy&, size_t) { return true; });
+    land(copies_.size(), lanes, [](const Copy&, size_t) { return true; });
 }
 void ThreadCopies::land_before(int lane, uint64_t number) {
-    land(1u << lane, [&](const Copy& copy, size_t) { return copy.number < number; });
+    const auto end = std::lower_bound(copies_.begin(), copies_.end(), number,
+                                      [](const Copy& copy, uint64_t limit) { return copy.number < limit; });
+    land(static_cast<size_t>(end - copies_.begin()), 1u << lane, [](const Copy&, size_t) { return true; });
 }
 
 void ThreadCopies::issue_bulk(int lane, Transfer transfer) {
     bulk_.push_back({lane, bulk_committed_[static_cast<size_t>(lane)], std::move(transfer)});
+    if (bulk_.size() >= most_copies) land_bulk(most_copies / 2);
 }
 void ThreadCopies::commit_bulk(uint32_t lanes) {
     for (; lanes; lanes &= lanes - 1) ++bulk_committed_[static_cast<size_t>(std::countr_zero(lanes))];
@@ -79,19 +89,22 @@ void ThreadCopies::wait_bulk(uint32_t lanes, uint32_t left, bool only_read) {
     for (BulkCopy& copy : bulk_) {
         if (!due(copy)) continue;
         if (only_read)
-            copy.transfer.read();
+            bulk_read_ += copy.transfer.read();
         else
-            copy.transfer.land();
+            bulk_read_ -= copy.transfer.land();
     }
     if (!only_read) std::erase_if(bulk_, due);
+    if (bulk_read_ > most_read) finish_bulk();
 }
-void ThreadCopies::finish_bulk() {
-    for (BulkCopy& copy : bulk_) copy.transfer.land();
-    bulk_.clear();
+void ThreadCopies::land_bulk(size_t count) {
+    for (size_t i = 0; i < count; ++i) bulk_read_ -= bulk_[i].transfer.land();
+    bulk_.erase(bulk_.begin(), bulk_.begin() + static_cast<ptrdiff_t>(count));
 }
 void ThreadCopies::clear() {
     copies_.clear();
+    landed_ = 0;
     bulk_.clear();
+    bulk_read_ = 0;
     committed_ = {};
     bulk_committed_ = {};
 }
@@ -102,7 +115,7 @@ void AsyncQueue::transfer(uint64_t* barrier, Transfer transfer) {
     Pending pending;
     pending.barrier = barrier;
     pending.transfer = std::move(transfer);
-    pending_.push_back(std::move(pending));
+    add(std::move(pending));
 }
 
 void AsyncQueue::arrive(uint64_t* barrier, ThreadCopies& copies, int lane) {
@@ -111,7 +124,12 @@ void AsyncQueue::arrive(uint64_t* barrier, ThreadCopies& copies, int lane) {
     pending.copies = &copies;
     pending.lane = lane;
     pending.before = copies.issued();
+    add(std::move(pending));
+}
+
+void AsyncQueue::add(Pending pending) {
     pending_.push_back(std::move(pending));
+    if (pending_.size() >= most_for_barriers) finish(most_for_barriers / 2);
 }
 
 // False: an arrival that nobody expects.
@@ -155,9 +173,9 @@ void AsyncQueue::settle(uint64_t* barrier) {
     std::erase_if(pending_, [&](const Pending& pending) { return index++ <= last && pending.barrier == barrier; });
 }
 
-void AsyncQueue::finish() {
-    for (Pending& pending : pending_) pending.perform();
-    pending_.clear();
+void AsyncQueue::finish(size_t count) {
+    for (size_t i = 0; i < count; ++i) pending_[i].perform();
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(count));
 }
 
 AsyncQueue& async_queue(Block& block) {

@@ -2,7 +2,8 @@
 //
 // PTX lets a copy be done at any time up to the wait for it.  Here it is done there and not before, at the wait or when
 // somebody asks an mbarrier whether it is complete: the destination keeps its old content until then, and the source
-// is read only then, so that a wait that was forgotten shows, the same in every run.
+// is read only then, so that a wait that was forgotten shows, the same in every run.  Only where more is under way than
+// any program has use for, the oldest are done, too.
 #pragma once
 
 #include <array>
@@ -15,6 +16,11 @@
 namespace softcuda {
 
 class Block;
+
+// Under way at once.  A warp that fills all of an SM's shared memory with cp.async, a word a lane, needs 1816; a cluster
+// whose threads all arrive at mbarriers, 16384.
+inline constexpr size_t most_copies = 2048, most_for_barriers = 32768;
+inline constexpr size_t most_read = size_t(1) << 20;  // bytes that a warp's bulk copies have read and not written
 
 // 64 bits of shared memory, opaque to programs.
 struct Mbarrier {
@@ -40,8 +46,9 @@ struct Transfer {
     uint16_t chosen = 0xffff;     // of every 16 bytes, those that are written (.cp_mask)
     std::vector<std::byte> data;  // the source, once it has been read
 
-    void read();
-    void land();
+    // Both return how many bytes of `data` that takes, or gives back.
+    size_t read();
+    size_t land();
 };
 
 // What the threads of a warp have under way that no mbarrier tells of: cp.async, and bulk copies in groups.
@@ -59,24 +66,28 @@ class ThreadCopies {
     void wait(uint32_t lanes, uint32_t left);  // until at most `left` of a thread's groups are under way
     void wait_all(uint32_t lanes);
     uint64_t issued() const { return issued_; }
+    size_t under_way() const { return copies_.size(); }
     void land_before(int lane, uint64_t number);  // that lane's copies with smaller numbers
 
     void issue_bulk(int lane, Transfer transfer);
     void commit_bulk(uint32_t lanes);
     void wait_bulk(uint32_t lanes, uint32_t left, bool only_read);
-    void finish_bulk();
+    void finish_bulk() { land_bulk(bulk_.size()); }
     void clear();
 
   private:
     template <class Choose>
-    void land(uint32_t lanes, Choose choose);  // choose(copy, lane)
+    void land(size_t count, uint32_t lanes, Choose choose);  // of the oldest so many, those that choose(copy, lane)
+    void land_bulk(size_t count);                            // the oldest
     struct BulkCopy {
         int lane;
         uint32_t group;
         Transfer transfer;
     };
     std::vector<Copy> copies_;
+    size_t landed_ = 0;  // of these, the ones that have, for all their lanes
     std::vector<BulkCopy> bulk_;
+    size_t bulk_read_ = 0;  // bytes
     uint64_t issued_ = 0;
     std::array<uint32_t, warp_size> committed_{}, bulk_committed_{};
 };
@@ -89,7 +100,7 @@ class AsyncQueue {
     void arrive(uint64_t* barrier, ThreadCopies& copies, int lane);
     // Somebody asks: if what is under way would complete the phase, it lands now.
     void settle(uint64_t* barrier);
-    void finish();  // everything lands
+    void finish() { finish(pending_.size()); }  // everything lands
 
   private:
     struct Pending {
@@ -101,6 +112,8 @@ class AsyncQueue {
         bool apply(Mbarrier& to) const;
         void perform();
     };
+    void add(Pending pending);
+    void finish(size_t count);  // the oldest
     std::vector<Pending> pending_;
 };
 

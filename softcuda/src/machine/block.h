@@ -88,7 +88,7 @@ class WarpState : public Warp {
     uint64_t clock = 0;
     const Op* segment_begin = nullptr;
     BarrierRequest request;
-    int64_t spent = 0;  // work in this run() so far
+    int64_t spent = 0;  // work in this run() so far; an operation that takes long adds to it
     uint64_t spin_total = 0;
     uint32_t cluster_pending = 0;  // lanes that have arrived at the cluster's barrier, which is not complete yet
     std::unique_ptr<ThreadCopies> copies;  // null: no asynchronous copy so far
@@ -211,7 +211,8 @@ class Worker {
   private:
     bool admit();
     void look_at_memory();
-    bool run_turn(Cluster& cluster);  // false: it is finished
+    void look_at_clock(const Cluster& cluster);  // ends the launch if its time is up
+    bool run_turn(Cluster& cluster);             // false: it is finished
     Block* make_block();
     void start_block(Block& block, uint64_t number);
 

@@ -560,7 +560,7 @@ Address InstructionDecoder::address(size_t i, std::string_view space) {
         if (is_param) result.kind = Address::Kind::kernel_param;
         return result;
     }
-    if (auto slot = b.slots.find(operand.name); slot != b.slots.end()) {
+    if (auto slot = b.slots.find(operand.name); is_param && slot != b.slots.end()) {
         result.kind = Address::Kind::slot;
         result.slot = slot->second;
         return result;

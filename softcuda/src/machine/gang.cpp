@@ -5,6 +5,7 @@
 // CPU works at several warps at a time, and a barrier is nothing.  At a branch that they do not take alike, and at what
 // only some instructions of the scheduler know (schedule.cpp), they part; at a barrier they meet again.
 #include <algorithm>
+#include <utility>
 
 #include "machine/block.h"
 
@@ -72,11 +73,12 @@ int64_t Block::run_in_step(int64_t slice) {
     for (const auto& warp : warps) {
         warp->current = &warp->kernel_frame;
         warp->frame = warp->kernel_frame.rows;
+        warp->spent = 0;
     }
     const Op* const code = launch->kernel->steps(false).data();
     const Op* op = code + warps[0]->groups[0].pc;
-    int64_t ran = 0, spins = 0;
-    auto spent = [&] { return ran * static_cast<int64_t>(count) + spins * spin_work; };
+    int64_t ran = 0, more = 0;
+    auto spent = [&] { return ran * static_cast<int64_t>(count) + more; };
     for (bool together = true; together && spent() < slice;) {
         const Op* const begin = op;
         for (size_t first = 0; first < count; first += at_once)
@@ -130,7 +132,7 @@ int64_t Block::run_in_step(int64_t slice) {
         ran += end - begin + (together ? 1 : 0);
         if (op > end) continue;  // no loop
         for (const auto& warp : warps) {
-            spins += warp->spins;
+            more += warp->spins * spin_work + std::exchange(warp->spent, 0);
             warp->spin_total += warp->spins;
             warp->spins = 0;
         }

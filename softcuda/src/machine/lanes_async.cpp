@@ -55,7 +55,10 @@ void exec_copy(Warp& warp, const Op& op, uint32_t lanes) {
 
 // imm: groups that may stay under way.
 void exec_commit(Warp& warp, const Op&, uint32_t lanes) { copies_of(warp).commit(lanes); }
-void exec_wait(Warp& warp, const Op& op, uint32_t lanes) { copies_of(warp).wait(lanes, static_cast<uint32_t>(op.imm)); }
+void exec_wait(Warp& warp, const Op& op, uint32_t lanes) {
+    charge(warp, 8 * copies_of(warp).under_way());
+    copies_of(warp).wait(lanes, static_cast<uint32_t>(op.imm));
+}
 void exec_wait_all(Warp& warp, const Op&, uint32_t lanes) { copies_of(warp).wait_all(lanes); }
 
 // cp.async.mbarrier.arrive; small[4]: .noinc, the arrival is one that the barrier expects already.

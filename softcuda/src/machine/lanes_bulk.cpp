@@ -152,6 +152,7 @@ void exec_bulk(Warp& warp, const Op& op, uint32_t lanes) {
             warp.fault(FaultKind::misaligned_address, op, i,
                        "a bulk copy of " + std::to_string(bytes) + " bytes, which is no multiple of 16");
         if (bytes == 0) return;
+        charge(warp, bytes / 64);
         Transfer transfer;
         transfer.bytes = bytes;
         transfer.reduce = bulk.reduce;
@@ -250,6 +251,7 @@ void exec_zeros(Warp& warp, const Op& op, uint32_t lanes) {
         if (bytes % 8 != 0)
             warp.fault(FaultKind::misaligned_address, op, i,
                        "st.bulk of " + std::to_string(bytes) + " bytes, which is no multiple of 8");
+        charge(warp, bytes);
         Op word = op;
         for (uint64_t at = 0; at < bytes; at += 8) {
             Addresses addresses;

@@ -22,7 +22,9 @@ inline bool consecutive(const uint64_t* at, uint64_t bytes) {
 // would make of them (AMD Zen: measured), so it must not see that they could be one.
 template <class T, class R>
 inline R fetched(const T* at) {
-    R value = static_cast<R>(*at);
+    T stored;
+    std::memcpy(&stored, at, sizeof stored);  // a parameter of a call may lie anywhere
+    R value = static_cast<R>(stored);
     if constexpr (sizeof(R) <= 8) asm("" : "+r"(value));
     return value;
 }
@@ -35,7 +37,7 @@ inline void load_row(R* row, uint32_t lanes, const uint64_t* at, uint64_t offset
     } else {
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             int i = std::countr_zero(rest);
-            row[i] = static_cast<R>(*reinterpret_cast<const T*>(at[i] + offset));
+            row[i] = fetched<T, R>(reinterpret_cast<const T*>(at[i] + offset));
         }
     }
 }
@@ -242,7 +244,10 @@ void exec_dot(Warp& warp, const Op& op, uint32_t lanes) {
 
 template <class T, class R>
 inline void store_row(const R* row, uint32_t lanes, const uint64_t* at, uint64_t offset) {
-    each_active(lanes, [&](int i) { *reinterpret_cast<T*>(at[i] + offset) = static_cast<T>(row[i]); });
+    each_active(lanes, [&](int i) {
+        const T value = static_cast<T>(row[i]);
+        std::memcpy(reinterpret_cast<void*>(at[i] + offset), &value, sizeof value);
+    });
 }
 
 template <Region region, class T, class R, bool vector>
@@ -270,8 +275,10 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
         const Rows& rows = *static_cast<const Rows*>(op.extra);
         // Lane after lane: where lanes overlap, the last one's whole vector stays.
         each_active(lanes, [&](int i) {
-            for (uint64_t e = 0; e < count; ++e)
-                reinterpret_cast<T*>(at[i])[e] = static_cast<T>(warp.row<R>(rows[e])[i]);
+            for (uint64_t e = 0; e < count; ++e) {
+                const T value = static_cast<T>(warp.row<R>(rows[e])[i]);
+                std::memcpy(reinterpret_cast<T*>(at[i]) + e, &value, sizeof value);
+            }
         });
     } else {
         resolve<region>(warp, op, lanes, sizeof(T), Access::store, at);
@@ -396,6 +403,10 @@ void decode_access(Decoder& decoder, bool load) {
     if (decoder.count() != size_t(policy ? 3 : 2)) decoder.unsupported("number of operands");
 
     Address address = decoder.address(address_at, space_name(region));
+    const uint64_t bytes = static_cast<uint64_t>(ptx::bytes_of(type)) * elements;
+    if (address.kind == Address::Kind::slot &&
+        (bytes > address.slot.bytes || address.offset > address.slot.bytes - bytes))
+        decoder.unsupported("outside the parameter's " + std::to_string(address.slot.bytes) + " bytes");
     const ptx::Operand& value = decoder.operand(value_at);
     auto row_of = [&](const ptx::Operand& operand) {
         // Where an immediate is stored, it is one of the type; a register may be wider.
@@ -428,7 +439,7 @@ void decode_access(Decoder& decoder, bool load) {
     if (strong) op.small[3] |= mark_strong;
     if (!load && order == 3) op.small[3] |= mark_release;
     if (!load) op.small[3] |= mark_value(row_bytes);
-    set_heard(op, load ? Access::load : Access::store, ptx::bytes_of(type) * elements);
+    set_heard(op, load ? Access::load : Access::store, bytes);
     op.dst = rows[0];
     if (load && vector_kind < 0 && ptx::bytes_of(type) == 4 && row_bytes == 4 && !op.small[3])
         choose_close(decoder, op, address.base);

@@ -246,9 +246,25 @@ void Worker::look_at_memory() {
     store_spans.fill({});
 }
 
+void Worker::look_at_clock(const Cluster& cluster) {
+    if (!launch.has_deadline || std::chrono::steady_clock::now() <= launch.deadline) return;
+    Fault fault;
+    fault.kind = FaultKind::timeout;
+    fault.block = 0;
+    fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) + " still ran after " +
+                    std::to_string(launch.machine->time_limit_s) + " s";
+    throw FaultError{std::move(fault)};
+}
+
 // Until its blocks are finished (false) or others should have a turn (true).
 bool Worker::run_turn(Cluster& cluster) {
-    int64_t spent = 0;
+    int64_t spent = 0, looked = 0;
+    auto has_run = [&](int64_t work) {
+        spent += work;
+        if (spent - looked < warp_slice) return;
+        looked = spent;
+        look_at_clock(cluster);
+    };
     std::vector<Block*>& blocks = cluster.blocks;
     while (spent < block_turn) {
         bool progress = false;
@@ -258,10 +274,16 @@ bool Worker::run_turn(Cluster& cluster) {
             if (block.in_step()) {
                 uint64_t spins = 0;
                 for (auto& warp : block.warps) spins -= warp->spin_total;
-                spent += block.run_in_step(block_turn);
+                const int64_t work = block.run_in_step(warp_slice);
+                has_run(work);
                 for (auto& warp : block.warps) spins += warp->spin_total;
                 cluster.spins += spins;
                 progress = true;
+                if (work >= warp_slice && block.live) {  // in step still, or about to part
+                    preempted = true;
+                    ++i;
+                    continue;
+                }
             }
             for (uint32_t w : block.order) {
                 WarpState& warp = *block.warps[w];
@@ -271,7 +293,7 @@ bool Worker::run_turn(Cluster& cluster) {
                 if (launch.machine->shuffle_seed) slice = 1 + static_cast<int64_t>(random_() % 2000);
                 uint64_t spins = warp.spin_total;
                 Stop stop = warp.run(slice);
-                spent += warp.spent;
+                has_run(warp.spent);
                 cluster.spins += warp.spin_total - spins;
                 progress = true;
                 preempted = preempted || stop == Stop::preempted;
@@ -329,14 +351,7 @@ void Worker::run() {
             if (launch.cancelled.load(std::memory_order_relaxed) &&
                 cluster.blocks[0]->number >= launch.fault_block.load())
                 return;
-            if (launch.has_deadline && std::chrono::steady_clock::now() > launch.deadline) {
-                Fault fault;
-                fault.kind = FaultKind::timeout;
-                fault.block = 0;
-                fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) +
-                                " still ran after " + std::to_string(launch.machine->time_limit_s) + " s";
-                throw FaultError{std::move(fault)};
-            }
+            look_at_clock(cluster);
             if (run_turn(cluster)) {
                 ++next;
             } else {

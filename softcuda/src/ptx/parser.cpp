@@ -276,7 +276,7 @@ Parser::Declared Parser::parse_type(std::string_view space) {
             declared.width = 4;
         } else if (accept_dotted("v8")) {
             declared.width = 8;
-        } else if (type_from_name(current().text, variable.type)) {
+        } else if (variable.type == Type::none && type_from_name(current().text, variable.type)) {
             advance();
         } else {
             unexpected("a type such as .b32");

@@ -280,6 +280,11 @@ def load_error(run, tmp_path, body: str) -> str:
         ("ld.global.fancy.u32 %r1, [%rd1];", "instruction 'ld.global.fancy.u32' is not supported by softcuda yet"),
         ("mov.u32 %r1, nowhere;", "nowhere"),
         ("st.global.u64 [%rd1], %r1;", "has register %r1 of 32 bits where 64 are due"),
+        (".param .b32 q; st.param.b32 [q+4], %r1;", "outside the parameter's 4 bytes"),
+        (".param .b32 q; st.param.b32 [q+-4], %r1;", "outside the parameter's 4 bytes"),
+        (".param .b32 q; st.param.v2.b32 [q], {%r1, %r2};", "outside the parameter's 4 bytes"),
+        (".param .b32 q; st.shared.b32 [q], %r1;", "takes the address of parameter q"),
+        (".param .b32.s8 q;", "a type such as .b32"),
     ],
 )
 def test_what_is_not_known_is_an_error_at_load(run, tmp_path, body, says):

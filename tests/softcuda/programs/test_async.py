@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pycuda.driver as cuda
 import pytest
@@ -146,6 +148,37 @@ extern "C" __global__ void unwaited(const int* in, int* out) {
         asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 128; cp.async.bulk.commit_group;"
                      ::"l"(out + at), "r"(shared_address(tile)) : "memory");
 }
+// --- without a wait until the end
+extern "C" __global__ void piled_copies(const int* in, int* out, int n) {
+    __shared__ int tile[32];
+    for (int k = 0; k < n; ++k)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4; cp.async.commit_group;"
+                     ::"r"(shared_address(&tile[threadIdx.x])), "l"(in + (k + threadIdx.x) % 1024));
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    out[threadIdx.x] = ((volatile int*)tile)[threadIdx.x];
+}
+extern "C" __global__ void piled_arrivals(const int* in, int* out, int n) {
+    __shared__ int tile[32];
+    __shared__ uint64_t bar;
+    unsigned b = shared_address(&bar);
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 32;" ::"r"(b));
+    for (int k = 0; k < n; ++k)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4; cp.async.mbarrier.arrive.shared.b64 [%2];"
+                     ::"r"(shared_address(&tile[threadIdx.x])), "l"(in + (k + threadIdx.x) % 1024), "r"(b));
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    out[threadIdx.x] = ((volatile int*)tile)[threadIdx.x];
+}
+extern "C" __global__ void piled_bulk(const int* in, int* out, int n) {
+    extern __shared__ __align__(16) int large[];
+    for (int k = 0; k < n; ++k) {
+        large[threadIdx.x] = in[(k + threadIdx.x) % 1024];
+        if (threadIdx.x == 0)
+            asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 32768;"
+                         "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;"
+                         ::"l"(out), "r"(shared_address(large)) : "memory");
+        __syncwarp();
+    }
+}
 #define REDUCE(name, type, instruction)                                                                          \
     extern "C" __global__ void name(const type* in, type* out) {                                                  \
         __shared__ alignas(16) type tile[64];                                                                     \
@@ -267,6 +300,23 @@ def test_what_is_under_way_lands_at_the_end_of_its_block(module):
     given, got = np.arange(256, dtype=np.int32), np.zeros(256, np.int32)
     module.get_function("unwaited")(cuda.In(given), cuda.Out(got), block=(32, 1, 1), grid=(8, 1))
     assert np.array_equal(got, given + 1)
+
+
+def test_what_nobody_waits_for_does_not_pile_up(module):
+    """Kept until the end, each would take 300 MB.  The kernel is long done when Linux tells of memory."""
+    given, got = np.arange(1024, dtype=np.int32), np.zeros(1 << 13, np.int32)
+    for name, n, shared in ("piled_copies", 300_000, 0), ("piled_arrivals", 60_000, 0), ("piled_bulk", 10_000, 32768):
+        Path("/proc/self/clear_refs").write_text("5")  # the most memory so far is what there is now
+        before = peak()
+        got[:] = 0
+        module.get_function(name)(cuda.In(given), cuda.InOut(got), np.int32(n), block=(32, 1, 1), shared=shared)
+        assert np.array_equal(got[:32], given.take(n - 1 + np.arange(32), mode="wrap")), name
+        assert peak() - before < 100_000, name
+
+
+def peak() -> int:
+    """The most memory that this process has had, in kB."""
+    return int(next(s for s in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in s).split()[1])
 
 
 @pytest.mark.parametrize(
