@@ -39,6 +39,11 @@ def kernel(name: str, per_thread: int, n: int, block: int = 256) -> Callable[...
     return lambda *arguments: function(*arguments, np.int64(n), block=(block, 1, 1), grid=grid)
 
 
+def pieces(n: int, size: int = 2**20) -> list[slice]:
+    """0 to n in pieces that a cache holds."""
+    return [slice(i, min(n, i + size)) for i in range(0, n, size)]
+
+
 # --8<-- [start:reference]
 def axpy_exact(a: np.float32, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """a x + y rounded once, as a fused multiply-add does: in float64 the product is exact."""
@@ -47,9 +52,10 @@ def axpy_exact(a: np.float32, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def compare(got: np.ndarray, want: np.ndarray, what: str) -> None:
     """Bit for bit, but for the rare sum that float64 rounds to a tie: there the last bit may differ."""
-    odd = np.flatnonzero(got != want)  # NaN differs from everything
-    if odd.size:
-        wb.check(got[odd], want[odd], 2.0**-23 * np.abs(want[odd]), what=what)
+    for part in pieces(want.size):
+        odd = np.flatnonzero(got[part] != want[part])  # NaN differs from everything
+        if odd.size:
+            wb.check(got[part][odd], want[part][odd], 2.0**-23 * np.abs(want[part][odd]), what=what)
 
 
 # --8<-- [end:reference]
@@ -172,7 +178,7 @@ def measure(rng: np.random.Generator, n: int) -> None:
         check=lambda i: compare_bits(stage.look(z).view(np.uint32), stage.x.view(np.uint32), "copy"),
     )
 
-    want = axpy_exact(A, stage.x, stage.y)
+    want = np.concatenate([axpy_exact(A, stage.x[part], stage.y[part]) for part in pieces(n)])
     for name, per_thread in WAYS.items():
         run = kernel(name, per_thread, n)
         times[name] = wb.time(
@@ -188,14 +194,15 @@ def measure(rng: np.random.Generator, n: int) -> None:
         )
         del tensors
     report(times, n)
-    host(stage, times["axpy4"])
+    host(stage, want, times["axpy4"])
     for address in (stage.device_x, stage.before, stage.device_y, stage.device_z):
         address.free()
 
 
 def compare_bits(got: np.ndarray, want: np.ndarray, what: str) -> None:
-    if not np.array_equal(got, want):
-        wb.check(got, want, what=what)
+    for part in pieces(want.size):
+        if not np.array_equal(got[part], want[part]):
+            wb.check(got[part], want[part], what=what)
 
 
 def report(times: dict[str, wb.Timing], n: int) -> None:
@@ -229,7 +236,7 @@ def stopwatch(work: Callable[[], object], before: Callable[[], object], repeats:
     return wb.Timing(float(np.median(seconds)), min(seconds), max(seconds), repeats)
 
 
-def host(stage: Stage, on_device: wb.Timing) -> None:
+def host(stage: Stage, want: np.ndarray, on_device: wb.Timing) -> None:
     """One core, all cores, and the device with the way there and back through ordinary memory."""
     n, y = stage.n, stage.y.copy()
     cores = len(os.sched_getaffinity(0))
@@ -258,7 +265,7 @@ def host(stage: Stage, on_device: wb.Timing) -> None:
         cuda.memcpy_dtoh(y, stage.device_y)
 
     through = stopwatch(there_and_back, restore, 3)
-    compare(y, axpy_exact(A, stage.x, stage.y), "there and back")
+    compare(y, want, "there and back")
     wb.timing("numpy", one, 12 * n)
     wb.timing("numpy_cores", every, 12 * n)
     wb.timing("through_bus", through, 12 * n)
@@ -306,20 +313,20 @@ def claims() -> None:
     )
     wb.claim(
         "four_floats_a_thread",
-        en="four floats a thread are at least 1.03 times as fast as one",
-        zh="每线程四个浮点数，速度至少是每线程一个的 1.03 倍",
+        en="four floats a thread are at least 1.15 times as fast as one",
+        zh="每线程四个浮点数，速度至少是每线程一个的 1.15 倍",
         ratio=("axpy.time", "axpy4.time"),
-        at_least=1.03,
+        at_least=1.15,
         predicted=1.05,
         source="Little's law: 8 bytes of loads a thread, 7 needed while all threads wait",
         source_zh="利特尔定律：每线程 8 字节加载；所有线程都在等待时需要 7 字节",
     )
     wb.claim(
         "the_kernel_beats_a_core",
-        en="where the data is already there, the kernel is at least 20 times as fast as NumPy on one core",
-        zh="数据已在设备上时，核函数的速度至少是单核 NumPy 的 20 倍",
+        en="where the data is already there, the kernel is at least 150 times as fast as NumPy on one core",
+        zh="数据已在设备上时，核函数的速度至少是单核 NumPy 的 150 倍",
         ratio=("numpy.time", "axpy4.time"),
-        at_least=20,
+        at_least=150,
         predicted=420,
         source="memory: 4.2 TB/s against 10 GB/s for one core",
         source_zh="内存：4.2 TB/s 对单核 10 GB/s",
@@ -335,11 +342,11 @@ def claims() -> None:
         source_zh="总线上 3 GiB，7.9 GB/s；单核读写 3 GiB，10 GB/s",
     )
     wb.claim(
-        "the_bus_costs_a_hundred_kernels",
-        en="the way there and back takes at least 100 times as long as the kernel",
-        zh="往返传输的用时至少是核函数的 100 倍",
+        "the_bus_costs_many_kernels",
+        en="the way there and back takes at least 250 times as long as the kernel",
+        zh="往返传输的用时至少是核函数的 250 倍",
         ratio=("through_bus.time", "axpy4.time"),
-        at_least=100,
+        at_least=250,
         predicted=530,
         source="memory 4.2 TB/s against bus 7.9 GB/s",
         source_zh="显存 4.2 TB/s 对总线 7.9 GB/s",
@@ -356,10 +363,10 @@ def claims() -> None:
     )
     wb.claim(
         "arithmetic_decides_above_it",
-        en="512 multiply-adds an element take at least 3.5 times as long as 128",
-        zh="每元素 512 次乘加的用时至少是 128 次的 3.5 倍",
+        en="512 multiply-adds an element take at least 3 times as long as 128",
+        zh="每元素 512 次乘加的用时至少是 128 次的 3 倍",
         ratio=("steps512.time", "steps128.time"),
-        at_least=3.5,
+        at_least=3.0,
         predicted=4.0,
         source="21 and 85 flop a byte, both above the ridge",
         source_zh="每字节 21 与 85 flop，都在脊点之上",

@@ -14,6 +14,21 @@ extern "C" __global__ void chain(const float* from, float* to, float a, float c,
 }
 // --8<-- [end:chain]
 
+// --8<-- [start:lean]
+// The same chain with one register less to read in each step: x <- a x + x.
+extern "C" __global__ void lean(const float* from, float* to, float a, int steps, long long* clocks) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = from[i];
+    __syncthreads();
+    long long start = clock64();
+#pragma unroll 32
+    for (int k = 0; k < steps; ++k) x = a * x + x;
+    *(volatile float*)(to + i) = x;
+    long long stop = clock64();
+    if (threadIdx.x % 32 == 0) clocks[i / 32 * 2] = start, clocks[i / 32 * 2 + 1] = stop;
+}
+// --8<-- [end:lean]
+
 // --8<-- [start:errands]
 // Each warp, `rounds` times: a load from far away, then a chain of multiply-adds on what it brought. It notes the
 // clock before the load, after it and after the chain; storing a value waits for it, so the clock is read after that.
