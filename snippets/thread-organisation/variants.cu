@@ -1,4 +1,5 @@
-// matrix_add of add.cu with the pitch of a row mistaken, and for matrices of any number of rows.
+// matrix_add of add.cu with the pitch of a row mistaken, for matrices of any number of rows,
+// and with nothing left to do.
 
 extern "C" {
 
@@ -31,5 +32,12 @@ __global__ void matrix_add_tall(const int* a, const int* b, int* c, int nx, int 
     }
 }
 // --8<-- [end:tall]
+
+// --8<-- [start:born]
+__global__ void born(int* blocks) {  // next to nothing, so that a launch is all birth and death of blocks
+    bool last = blockIdx.x == gridDim.x - 1 && blockIdx.y == gridDim.y - 1;
+    if (last && threadIdx.x == 0) *blocks = gridDim.x * gridDim.y;
+}
+// --8<-- [end:born]
 
 }  // extern "C"

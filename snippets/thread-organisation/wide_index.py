@@ -41,6 +41,12 @@ def check_four_ways() -> None:
         print(f"{i:18,}" + "".join(f"{way:18,}" for way in row))
 
 
+def compare(got: np.ndarray, want: np.ndarray, what: str, step: int = 2**18) -> None:
+    """As wb.check, but quick when all is well: compared in pieces that fit a cache."""
+    if not all((got[i : i + step] == want[i : i + step]).all() for i in range(0, want.size, step)):
+        wb.check(got, want, what=what)
+
+
 class Work:
     """The kernels of the cost section on nx × ny elements, each with its check."""
 
@@ -80,8 +86,7 @@ class Work:
 
     def check(self, case: str, want: np.ndarray) -> None:
         cuda.memcpy_dtoh(self.got, self.c)
-        if not np.array_equal(self.got, want):
-            wb.check(self.got, want, what=f"{case} of {self.nx} × {self.ny}")
+        compare(self.got, want, f"{case} of {self.nx} × {self.ny}")
 
     def once(self, case: str) -> None:
         self.spoil()
@@ -119,8 +124,8 @@ def fill(n: int, chunk: int = 2**28) -> None:
             cuda.memcpy_dtoh(part, int(buffer) + start)
             written = part.size if kernel == "fill_in_time" else max(0, min(part.size, 2**32 - start))
             want = pattern[start % 251 :][:written]
-            if not np.array_equal(part[:written], want):
-                wb.check(part[:written], want, what=f"{kernel} of {n:,} bytes, from {start:,} on")
+            if written:
+                compare(part[:written], want, f"{kernel} of {n:,} bytes, from {start:,} on")
             unwritten += int((part[written:] == 0xFF).sum())
         print(f"{kernel:14} of {n:,} bytes: {unwritten:,} never written")
         if unwritten != (max(0, n - 2**32) if kernel == "fill_too_late" else 0):
@@ -142,11 +147,11 @@ def claims() -> None:
         source_zh="机器码：20 条对 27 条指令，而内存留出了 95 条的时间",
     )
     wb.claim(
-        "a_second_dimension_saves_the_division",
-        en="a two-dimensional grid writes an outer sum at least 1.3 times as fast as division by the row length",
-        zh="写外和时，二维网格的速度至少是用除法求行列的 1.3 倍",
+        "a_division_hides",
+        en="an outer sum with a division an element takes at most 1.15 times as long as in a two-dimensional grid",
+        zh="写外和时，每个元素做一次除法，用时至多是二维网格的 1.15 倍",
         ratio=("outer32.time", "outer2d.time"),
-        at_least=1.3,
+        at_most=1.15,
         predicted=1.62,
         source="issue slots: 47 instructions, 189 µs; memory: 117 µs",
         source_zh="发射槽：47 条指令，189 µs；内存：117 µs",
