@@ -22,18 +22,19 @@ __global__ void chase(const unsigned* nodes, const unsigned* first, unsigned* la
 // --8<-- [end:chase]
 
 // --8<-- [start:parted]
-// Lanes 0 and 1 of a warp walk, on one path (sides = 1) or on two that differ only in the word they read.
-__global__ void parted(const unsigned* nodes, const unsigned* first, unsigned* last, int sides, int steps) {
+// Lane 0 of a warp walks, or lanes 0 and 1: on one path (sides = 1), or on two that differ only in the word they read.
+__global__ void parted(const unsigned* nodes, const unsigned* first, unsigned* last, int lanes, int sides, int steps) {
     int lane = threadIdx.x;
-    unsigned at = first[lane % 2];
-    if (lane < 2 && lane % sides == 0) {
+    if (lane >= lanes) return;
+    unsigned at = first[lane];
+    if (lane % sides == 0) {
 #pragma unroll 1
         for (int s = 0; s < steps; ++s) at = nodes[(size_t)at * NODE];
-    } else if (lane < 2) {
+    } else {
 #pragma unroll 1
         for (int s = 0; s < steps; ++s) at = nodes[(size_t)at * NODE + 1];
     }
-    if (lane < 2) last[lane] = at;
+    last[lane] = at;
 }
 // --8<-- [end:parted]
 

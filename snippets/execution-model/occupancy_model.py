@@ -126,7 +126,7 @@ if __name__ == "__main__":
         source_zh="算术：整块计数，按手册取整",
     )
     if not wb.is_gpu() and "--device" not in sys.argv[1:]:
-        for other in ("b200", "rtx5090", "rtx4090", "t4"):
+        for other in ("a100", "b200", "rtx5090", "rtx4090", "t4"):
             env = {**os.environ, "SOFTCUDA": "force", "SOFTCUDA_QUIET": "1", "SOFTCUDA_DEVICE": other}
             env.pop("WARPBENCH_OUT", None)
             done = subprocess.run([sys.executable, __file__, "--device"], env=env, capture_output=True, text=True)

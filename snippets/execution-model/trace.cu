@@ -22,8 +22,8 @@ __global__ void log_blocks(const unsigned* cycles, unsigned* sm, Time* start, Ti
         sm[blockIdx.x] = sm_id();
         start[blockIdx.x] = now();
     }
-    long long from = clock64();
-    while (clock64() - from < cycles[blockIdx.x]);
+    long long busy = cycles[blockIdx.x], from = clock64();
+    while (clock64() - from < busy);
     __syncthreads();
     if (threadIdx.x == 0) stop[blockIdx.x] = now();
 }

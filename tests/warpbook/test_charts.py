@@ -315,7 +315,7 @@ def test_ticks_are_round_and_few(scale, base):
     [
         (2.0**16, "B", "64 KiB"), (2.0**30, "B", "1 GiB"), (512.0, "B", "512 B"), (4e12, "B/s", "4 TB/s"),
         (2.5e-7, "s", "250 ns"), (0.0, "s", "0"), (1024.0, "count", "1024"), (2.0**20, "count", "2²⁰"),
-        (0.25, "1", "0.25"),
+        (0.25, "1", "0.25"), (2e10, "1/s", "20 G/s"),
     ],
 )  # fmt: skip
 def test_numbers_on_an_axis(number, unit, shown):
