@@ -6,7 +6,7 @@ constexpr int UNROLL = 8;  // independent loads of a thread, so that enough byte
 
 // --8<-- [start:stride]
 // The sum of data[k * stride] for all k < count, in pieces: one a thread.
-__device__ void sum_strided(const unsigned* data, unsigned* sums, Index count, Index stride) {
+extern "C" __global__ void stride_read(const unsigned* data, unsigned* sums, Index count, Index stride) {
     Index thread = (Index)blockIdx.x * blockDim.x + threadIdx.x, threads = (Index)gridDim.x * blockDim.x;
     unsigned sum = 0;
     Index k = thread;
@@ -21,17 +21,3 @@ __device__ void sum_strided(const unsigned* data, unsigned* sums, Index count, I
     sums[thread] = sum;
 }
 // --8<-- [end:stride]
-
-extern "C" {
-
-// --8<-- [start:kernels]
-__global__ void stride_read(const unsigned* data, unsigned* sums, Index count, Index stride) {
-    sum_strided(data, sums, count, stride);
-}
-
-__global__ void offset_read(const unsigned* data, unsigned* sums, Index count, Index offset) {
-    sum_strided(data + offset, sums, count, 1);
-}
-// --8<-- [end:kernels]
-
-}  // extern "C"

@@ -26,16 +26,16 @@ def sectors(stride: int, offset: int = 0) -> int:
 
 
 class Reader:
-    def __init__(self) -> None:
-        self.module = wb.module("memory-access/stride.cu")
+    def __init__(self, name: str = "stride_read") -> None:
+        self.kernel = wb.module("memory-access/stride.cu", stride_read=name).get_function(name)  # a name for profilers
         self.sums = cuda.mem_alloc(4 * GRID * BLOCK)
 
     def poison(self, _: int = 0) -> None:
         cuda.memset_d32_async(self.sums, 0xDEADBEEF, GRID * BLOCK)
 
-    def launch(self, name: str, data: cuda.DeviceAllocation, count: int, apart: int) -> None:
-        kernel = self.module.get_function(name)
-        kernel(data, self.sums, np.int64(count), np.int64(apart), block=(BLOCK, 1, 1), grid=(GRID, 1))
+    def launch(self, data: cuda.DeviceAllocation, count: int, stride: int, offset: int = 0) -> None:
+        first = np.uintp(int(data) + 4 * offset)
+        self.kernel(first, self.sums, np.int64(count), np.int64(stride), block=(BLOCK, 1, 1), grid=(GRID, 1))
 
     def total(self) -> np.ndarray:
         got = np.empty(GRID * BLOCK, np.uint32)
@@ -43,11 +43,13 @@ class Reader:
         return got.sum(dtype=np.uint32)
 
 
-def check(reader: Reader, name: str, data: cuda.DeviceAllocation, values: np.ndarray, count: int, apart: int) -> None:
-    want = (values[::apart] if name == "stride_read" else values[apart:])[:count].sum(dtype=np.uint32)
+def check(
+    reader: Reader, data: cuda.DeviceAllocation, values: np.ndarray, count: int, stride: int, offset: int = 0
+) -> None:
     reader.poison()
-    reader.launch(name, data, count, apart)
-    wb.check(reader.total(), want, what=f"{name}, {apart} apart, {count} words")
+    reader.launch(data, count, stride, offset)
+    want = values[offset::stride][:count].sum(dtype=np.uint32)
+    wb.check(reader.total(), want, what=f"{count} words at stride {stride} from {offset}")
 
 
 def check_all(reader: Reader, rng: np.random.Generator) -> None:
@@ -55,13 +57,13 @@ def check_all(reader: Reader, rng: np.random.Generator) -> None:
     n = 2 * GRID * BLOCK + 71 if wb.is_gpu() else 2**16 + 71
     values = rng.integers(0, 2**32, n, np.uint32)
     data = cuda.to_device(values)
-    for apart in (1, 2, 3, 8, 31, 32, 64):
-        for count in (0, 1, 31, 1000, n // apart):
-            check(reader, "stride_read", data, values, count, apart)
-    for apart in (0, 1, 7, 8, 31, 32):
-        for count in (1, 31, 1000, n - apart):
-            check(reader, "offset_read", data, values, count, apart)
-    print(f"stride_read and offset_read: exact at 59 shapes of up to {n:,} words")
+    for stride in (1, 2, 3, 8, 31, 32, 64):
+        for count in (0, 1, 31, 1000, n // stride):
+            check(reader, data, values, count, stride)
+    for offset in (1, 7, 8, 31, 32):
+        for count in (1, 31, 1000, n - offset):
+            check(reader, data, values, count, 1, offset)
+    print(f"strides 1 to 64 and offsets to 32: exact for 0 to {n:,} words")
 
 
 def time_all(reader: Reader, rng: np.random.Generator) -> None:
@@ -72,20 +74,20 @@ def time_all(reader: Reader, rng: np.random.Generator) -> None:
         cuda.memset_d32_async(other, 0x5A5A5A5A, 2**26)  # pushes the data out of the L2
         reader.poison()
 
-    def timed(name: str, count: int, apart: int) -> wb.Timing:
-        want = (values[::apart] if name == "stride_read" else values[apart:])[:count].sum(dtype=np.uint32)
+    def timed(count: int, stride: int, offset: int = 0) -> wb.Timing:
+        want = values[offset::stride][:count].sum(dtype=np.uint32)
         return wb.time(
-            lambda i: reader.launch(name, data, count, apart),
+            lambda i: reader.launch(data, count, stride, offset),
             repeats=30,
             poison=poison,
-            check=lambda i: wb.check(reader.total(), want, what=f"{name}, {apart} apart"),
+            check=lambda i: wb.check(reader.total(), want, what=f"stride {stride} from {offset}"),
         )
 
     print(f"\n{'stride':>8}{'µs':>9}{'GB/s used':>11}{'GB/s in sectors':>17}")
     useful, moved, low, high = [], [], [], []
     for stride in STRIDES:
         count = WORDS // stride
-        t = timed("stride_read", count, stride)
+        t = timed(count, stride)
         wb.timing(f"stride_{stride}", t, 4 * count)
         useful.append(4 * count / t.median)
         moved.append(useful[-1] * sectors(stride) / 4)
@@ -98,7 +100,7 @@ def time_all(reader: Reader, rng: np.random.Generator) -> None:
 
     print(f"\n{'offset':>8}{'µs':>9}{'GB/s':>8}")
     count = WORDS - OFFSETS[-1]
-    times = {offset: timed("offset_read", count, offset) for offset in OFFSETS}
+    times = {offset: timed(count, 1, offset) for offset in OFFSETS}
     for offset, t in times.items():
         print(f"{offset:8}{t.median * 1e6:9.1f}{4 * count / t.median / 1e9:8.0f}")
         if offset in (0, 1, 8, 32):
@@ -180,20 +182,10 @@ def profile(rng: np.random.Generator) -> None:
     """As many words, and so as many requests, in every launch."""
     count = 2**21 if wb.is_gpu() else 2**15
     values = rng.integers(0, 2**32, 32 * count + 1, np.uint32)
-    data, sums = cuda.to_device(values), cuda.mem_alloc(4 * GRID * BLOCK)
-    names = {"stride_1": (0, 1), "stride_2": (0, 2), "stride_8": (0, 8), "stride_32": (0, 32), "offset_1": (1, 1)}
-    named = "".join(
-        f'extern "C" __global__ void {name}(const unsigned* data, unsigned* sums, Index count) '
-        f"{{ sum_strided(data + {offset}, sums, count, {stride}); }}\n"
-        for name, (offset, stride) in names.items()
-    )
-    module = wb.module("memory-access/stride.cu", append=named)
-    for name, (offset, stride) in names.items():
-        cuda.memset_d32(sums, 0xDEADBEEF, GRID * BLOCK)
-        module.get_function(name)(data, sums, np.int64(count), block=(BLOCK, 1, 1), grid=(GRID, 1))
-        got = np.empty(GRID * BLOCK, np.uint32)
-        cuda.memcpy_dtoh(got, sums)
-        wb.check(got.sum(dtype=np.uint32), values[offset::stride][:count].sum(dtype=np.uint32), what=name)
+    data = cuda.to_device(values)
+    for stride, offset in ((1, 0), (2, 0), (8, 0), (32, 0), (1, 1)):
+        name = f"offset_{offset}" if offset else f"stride_{stride}"
+        check(Reader(name), data, values, count, stride, offset)
         print(f"{name}: exact, {count:,} words")
 
 

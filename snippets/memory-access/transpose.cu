@@ -22,10 +22,27 @@ extern "C" __global__ void transpose_naive(const float* in, float* out, int rows
 // --8<-- [end:naive]
 
 // --8<-- [start:tiled]
+extern "C" __global__ void transpose_tiled(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[TILE * TILE];
+    int left = blockIdx.x * TILE, top = blockIdx.y * TILE, x = threadIdx.x;
+    for (int y = threadIdx.y; y < TILE; y += ROWS)
+        if (top + y < rows && left + x < cols) tile[y * TILE + x] = in[(Index)(top + y) * cols + left + x];
+    __syncthreads();
+    for (int y = threadIdx.y; y < TILE; y += ROWS)  // row y of the result's tile: column y of this one
+        if (left + y < cols && top + x < rows) out[(Index)(left + y) * rows + top + x] = tile[x * TILE + y];
+}
+// --8<-- [end:tiled]
+
+// --8<-- [start:layouts]
 // Where the word of row y and column x of a tile is kept.
-struct Plain {
+struct Padded {
+    static constexpr int WORDS = TILE * (TILE + 1);
+    static __device__ int at(int y, int x) { return y * (TILE + 1) + x; }
+};
+
+struct Swizzled {
     static constexpr int WORDS = TILE * TILE;
-    static __device__ int at(int y, int x) { return y * TILE + x; }
+    static __device__ int at(int y, int x) { return y * TILE + (x ^ y); }
 };
 
 template <typename Layout>
@@ -35,36 +52,18 @@ __device__ void transpose_tile(const float* in, float* out, int rows, int cols) 
     for (int y = threadIdx.y; y < TILE; y += ROWS)
         if (top + y < rows && left + x < cols) tile[Layout::at(y, x)] = in[(Index)(top + y) * cols + left + x];
     __syncthreads();
-    for (int y = threadIdx.y; y < TILE; y += ROWS)  // row y of the result's tile: column y of this one
+    for (int y = threadIdx.y; y < TILE; y += ROWS)
         if (left + y < cols && top + x < rows) out[(Index)(left + y) * rows + top + x] = tile[Layout::at(x, y)];
 }
-
-extern "C" __global__ void transpose_tiled(const float* in, float* out, int rows, int cols) {
-    transpose_tile<Plain>(in, out, rows, cols);
-}
-// --8<-- [end:tiled]
-
-// --8<-- [start:padded]
-struct Padded {
-    static constexpr int WORDS = TILE * (TILE + 1);
-    static __device__ int at(int y, int x) { return y * (TILE + 1) + x; }
-};
 
 extern "C" __global__ void transpose_padded(const float* in, float* out, int rows, int cols) {
     transpose_tile<Padded>(in, out, rows, cols);
 }
-// --8<-- [end:padded]
-
-// --8<-- [start:swizzled]
-struct Swizzled {
-    static constexpr int WORDS = TILE * TILE;
-    static __device__ int at(int y, int x) { return y * TILE + (x ^ y); }
-};
 
 extern "C" __global__ void transpose_swizzled(const float* in, float* out, int rows, int cols) {
     transpose_tile<Swizzled>(in, out, rows, cols);
 }
-// --8<-- [end:swizzled]
+// --8<-- [end:layouts]
 
 // --8<-- [start:packs]
 // Four neighbouring words of a row that has `length` words, from column c on. Rows begin at multiples of 16 bytes if
