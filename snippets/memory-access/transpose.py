@@ -251,12 +251,12 @@ def claims() -> None:
             counters=PROFILED,
         )
     for rung in ("padded", "swizzled", "wide"):
-        wb.claim(
+        wb.claim(  # not 0: a busy GPU counts a few that no address causes
             f"{rung}_conflicts",
-            en=f"the {rung} transpose reads shared memory without a conflict",
-            zh=f"{zh_of[rung]}转置读共享内存时没有冲突",
-            value=f"transpose_{rung}.{CONFLICTS}",
-            at_most=0,
+            en=f"reading shared memory, the {rung} transpose has at most 2 % of the tiled one's bank conflicts",
+            zh=f"读共享内存时，{zh_of[rung]}转置的存储体冲突不超过分块转置的 2 %",
+            ratio=(f"transpose_{rung}.{CONFLICTS}", f"transpose_tiled.{CONFLICTS}"),
+            at_most=0.02,
             predicted=0,
             source="addresses of each warp, counted by hand",
             source_zh="手工数出的每个线程束的地址",
