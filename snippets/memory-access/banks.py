@@ -78,7 +78,7 @@ class Bench:
         name = f"read_{size}"
         return wb.time(
             lambda i: self.launch(name, rounds),
-            repeats=20,
+            repeats=12,
             poison=self.poison,
             check=lambda i: self.check(name, index, size, rounds),
         )

@@ -21,3 +21,21 @@ extern "C" __global__ void stride_read(const unsigned* data, unsigned* sums, Ind
     sums[thread] = sum;
 }
 // --8<-- [end:stride]
+
+// --8<-- [start:packs]
+// The same at stride 1, with loads of 16 bytes.
+extern "C" __global__ void pack_read(const uint4* data, unsigned* sums, Index count) {
+    Index thread = (Index)blockIdx.x * blockDim.x + threadIdx.x, threads = (Index)gridDim.x * blockDim.x;
+    unsigned sum = 0;
+    Index k = thread;
+    for (; k + (UNROLL / 2 - 1) * threads < count; k += UNROLL / 2 * threads) {
+        uint4 p[UNROLL / 2];
+#pragma unroll
+        for (int j = 0; j < UNROLL / 2; ++j) p[j] = data[k + j * threads];
+#pragma unroll
+        for (int j = 0; j < UNROLL / 2; ++j) sum += p[j].x + p[j].y + p[j].z + p[j].w;
+    }
+    for (; k < count; k += threads) sum += data[k].x + data[k].y + data[k].z + data[k].w;
+    sums[thread] = sum;
+}
+// --8<-- [end:packs]
