@@ -99,10 +99,10 @@ __global__ void scale_bulk(const uint4* in, uint4* out, Index n) {
     for (Index from = start; from < packs; from += step) {
         wait(arrived + s, parity);
         bool mine = from + threadIdx.x < packs;
-        uint4 p = mine ? stage[s][threadIdx.x] : uint4{};
+        if (mine) out[from + threadIdx.x] = scale(stage[s][threadIdx.x]);  // the pack must be read before the barrier
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");       // … as the copy engine sees it, too
         __syncthreads();  // all have read, so the place may be filled again
         ask(s, from + STAGES * step);
-        if (mine) out[from + threadIdx.x] = scale(p);
         if (++s == STAGES) s = 0, parity ^= 1;
     }
     scale_rest(in, out, n);

@@ -1,10 +1,7 @@
 """Asynchronous copies to shared memory: how many threads does it take to keep the memory busy?
 
-python stages.py             check; on a GPU also time 512 MiB with 1 to 8 blocks of 256 threads a multiprocessor
-python stages.py --profile   launch the last two kernels once for a profiler: 2^24 words (softcuda: 2^18)
+python stages.py   check; on a GPU also time 512 MiB with 1 to 8 blocks of 256 threads a multiprocessor
 """
-
-import sys
 
 import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401
@@ -99,22 +96,16 @@ def claims() -> None:
 
 if __name__ == "__main__":
     generator = np.random.default_rng()
-    if "--profile" in sys.argv[1:]:
-        words = Words(generator, 2**24 if wb.is_gpu() else 2**18)
-        for name in ("scale_async", "scale_bulk"):
-            words.run(name, 2 * SMS)
-            print(f"{name}: exact")
+    print(f"device: {wb.device()['name']}, {SMS} multiprocessors")
+    for n in (1, 31, 1000, 4 * BLOCK * STAGES, 2**17 + 7):
+        words = Words(generator, n)
+        for name in KERNELS:
+            for blocks in (1, 3, 40):
+                words.run(name, blocks)
+    print("plain, cp.async and bulk copies at 1, 31, 1 000, 4 096 and 131 079 words: exact")
+    if wb.is_gpu():
+        wb.needs(memory=2**31)
+        time_all(Words(generator, 2**27))
     else:
-        print(f"device: {wb.device()['name']}, {SMS} multiprocessors")
-        for n in (1, 31, 1000, 4 * BLOCK * STAGES, 2**17 + 7):
-            words = Words(generator, n)
-            for name in KERNELS:
-                for blocks in (1, 3, 40):
-                    words.run(name, blocks)
-        print("plain, cp.async and bulk copies at 1, 31, 1 000, 4 096 and 131 079 words: exact")
-        if wb.is_gpu():
-            wb.needs(memory=2**31)
-            time_all(Words(generator, 2**27))
-        else:
-            print("no GPU: nothing is timed")
-        claims()
+        print("no GPU: nothing is timed")
+    claims()

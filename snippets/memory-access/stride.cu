@@ -6,7 +6,7 @@ constexpr int UNROLL = 8;  // independent loads of a thread, so that enough byte
 
 // --8<-- [start:stride]
 // The sum of data[k * stride] for all k < count, in pieces: one a thread.
-__device__ void sum_strided(const unsigned* data, unsigned* sums, Index count, Index stride) {
+extern "C" __global__ void stride_read(const unsigned* data, unsigned* sums, Index count, Index stride) {
     Index thread = (Index)blockIdx.x * blockDim.x + threadIdx.x, threads = (Index)gridDim.x * blockDim.x;
     unsigned sum = 0;
     Index k = thread;
@@ -22,16 +22,20 @@ __device__ void sum_strided(const unsigned* data, unsigned* sums, Index count, I
 }
 // --8<-- [end:stride]
 
-extern "C" {
-
-// --8<-- [start:kernels]
-__global__ void stride_read(const unsigned* data, unsigned* sums, Index count, Index stride) {
-    sum_strided(data, sums, count, stride);
+// --8<-- [start:packs]
+// The same at stride 1, with loads of 16 bytes.
+extern "C" __global__ void pack_read(const uint4* data, unsigned* sums, Index count) {
+    Index thread = (Index)blockIdx.x * blockDim.x + threadIdx.x, threads = (Index)gridDim.x * blockDim.x;
+    unsigned sum = 0;
+    Index k = thread;
+    for (; k + (UNROLL / 2 - 1) * threads < count; k += UNROLL / 2 * threads) {
+        uint4 p[UNROLL / 2];
+#pragma unroll
+        for (int j = 0; j < UNROLL / 2; ++j) p[j] = data[k + j * threads];
+#pragma unroll
+        for (int j = 0; j < UNROLL / 2; ++j) sum += p[j].x + p[j].y + p[j].z + p[j].w;
+    }
+    for (; k < count; k += threads) sum += data[k].x + data[k].y + data[k].z + data[k].w;
+    sums[thread] = sum;
 }
-
-__global__ void offset_read(const unsigned* data, unsigned* sums, Index count, Index offset) {
-    sum_strided(data + offset, sums, count, 1);
-}
-// --8<-- [end:kernels]
-
-}  // extern "C"
+// --8<-- [end:packs]

@@ -1,5 +1,25 @@
 // Other ways to transpose, for sweep.py. Follows transpose.cu in the same module.
 
+// Which tile of `across` × `down` a block takes. Bands of `band` rows of tiles are walked column by column, so that the
+// blocks that run at the same time read, and write, pieces of rows that lie side by side.
+__device__ int2 place(int block, int across, int down, int band) {
+    int first = block / (band * across) * band;  // the band's first row of tiles
+    int height = min(band, down - first), i = block - first * across;
+    return {i / height, first + i % height};
+}
+
+template <int H, int W, int THREADS, Hint IN_HINT, Hint OUT_HINT>
+__device__ void transpose_packs(const float* in, float* out, int rows, int cols, int band) {
+    using Part = Tile<H, W, THREADS, IN_HINT, OUT_HINT>;
+    __shared__ float4 tile[Part::PACKS];
+    int2 at = place(blockIdx.x, (cols + W - 1) / W, (rows + H - 1) / H, band);
+    Part part;
+    part.load(in, rows, cols, at.y * H, at.x * W);
+    part.keep(tile);
+    __syncthreads();
+    part.store(tile, out, rows, cols, at.y * H, at.x * W);
+}
+
 // --8<-- [start:registers]
 // No shared memory. A warp is LX × LY lanes, each with 4 × 4 words: LX * 16 bytes of a row are read together, LY * 16
 // bytes of a row written. Whole sectors both ways if LX and LY are 2 or more. A block's tile is 64 × 64.
@@ -65,21 +85,6 @@ __device__ void transpose_large(const float* in, float* out, int rows, int cols,
     part.store(large, out, rows, cols, at.y * H, at.x * W);
 }
 // --8<-- [end:large]
-
-// A copy by a fixed number of blocks, in step.
-template <int LOADS>
-__device__ void copy_stride(const float4* in, float4* out, Index packs) {
-    Index step = (Index)gridDim.x * LOADS * blockDim.x;
-    for (Index i = (Index)blockIdx.x * LOADS * blockDim.x + threadIdx.x; i < packs; i += step) {
-        float4 p[LOADS];
-#pragma unroll
-        for (int k = 0; k < LOADS; ++k)
-            if (i + k * blockDim.x < packs) p[k] = in[i + k * blockDim.x];
-#pragma unroll
-        for (int k = 0; k < LOADS; ++k)
-            if (i + k * blockDim.x < packs) out[i + k * blockDim.x] = p[k];
-    }
-}
 
 // Copies with other numbers of loads in flight.
 template <int LOADS, bool STREAM>

@@ -4,7 +4,7 @@
 //   tiled      32 × 32 words through shared memory, so that both sides are coalesced
 //   padded     the same, with a word of padding a row: no bank conflicts
 //   swizzled   the same, without the padding: words are kept at another place
-//   wide       16-byte loads and stores of larger tiles, in an order that suits the memory
+//   wide       16-byte loads and stores of tiles of 64 × 64, down the columns of tiles
 //
 // Blocks of the first four have 32 × 8 threads, four rows each.
 using Index = long long;
@@ -14,57 +14,75 @@ constexpr int TILE = 32, ROWS = 8;
 // --8<-- [start:naive]
 extern "C" __global__ void transpose_naive(const float* in, float* out, int rows, int cols) {
     int c = blockIdx.x * TILE + threadIdx.x;
-    for (int j = threadIdx.y; j < TILE; j += ROWS) {
-        int r = blockIdx.y * TILE + j;
+#pragma unroll
+    for (int j = 0; j < TILE; j += ROWS) {
+        int r = blockIdx.y * TILE + threadIdx.y + j;
         if (r < rows && c < cols) out[(Index)c * rows + r] = in[(Index)r * cols + c];
     }
 }
 // --8<-- [end:naive]
 
 // --8<-- [start:tiled]
+extern "C" __global__ void transpose_tiled(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[TILE * TILE];
+    int left = blockIdx.x * TILE, top = blockIdx.y * TILE, x = threadIdx.x;
+#pragma unroll
+    for (int y = threadIdx.y, j = 0; j < TILE; j += ROWS, y += ROWS)
+        if (top + y < rows && left + x < cols) tile[y * TILE + x] = in[(Index)(top + y) * cols + left + x];
+    __syncthreads();
+#pragma unroll
+    for (int y = threadIdx.y, j = 0; j < TILE;
+         j += ROWS, y += ROWS)  // row y of the result's tile: column y of this one
+        if (left + y < cols && top + x < rows) out[(Index)(left + y) * rows + top + x] = tile[x * TILE + y];
+}
+// --8<-- [end:tiled]
+
+// --8<-- [start:layouts]
 // Where the word of row y and column x of a tile is kept.
-struct Plain {
+struct Padded {
+    static constexpr int WORDS = TILE * (TILE + 1);
+    static __device__ int at(int y, int x) { return y * (TILE + 1) + x; }
+};
+
+struct Swizzled {
     static constexpr int WORDS = TILE * TILE;
-    static __device__ int at(int y, int x) { return y * TILE + x; }
+    static __device__ int at(int y, int x) { return y * TILE + (x ^ y); }
 };
 
 template <typename Layout>
 __device__ void transpose_tile(const float* in, float* out, int rows, int cols) {
     __shared__ float tile[Layout::WORDS];
     int left = blockIdx.x * TILE, top = blockIdx.y * TILE, x = threadIdx.x;
-    for (int y = threadIdx.y; y < TILE; y += ROWS)
+#pragma unroll
+    for (int y = threadIdx.y, j = 0; j < TILE; j += ROWS, y += ROWS)
         if (top + y < rows && left + x < cols) tile[Layout::at(y, x)] = in[(Index)(top + y) * cols + left + x];
     __syncthreads();
-    for (int y = threadIdx.y; y < TILE; y += ROWS)  // row y of the result's tile: column y of this one
+#pragma unroll
+    for (int y = threadIdx.y, j = 0; j < TILE; j += ROWS, y += ROWS)
         if (left + y < cols && top + x < rows) out[(Index)(left + y) * rows + top + x] = tile[Layout::at(x, y)];
 }
-
-extern "C" __global__ void transpose_tiled(const float* in, float* out, int rows, int cols) {
-    transpose_tile<Plain>(in, out, rows, cols);
-}
-// --8<-- [end:tiled]
-
-// --8<-- [start:padded]
-struct Padded {
-    static constexpr int WORDS = TILE * (TILE + 1);
-    static __device__ int at(int y, int x) { return y * (TILE + 1) + x; }
-};
 
 extern "C" __global__ void transpose_padded(const float* in, float* out, int rows, int cols) {
     transpose_tile<Padded>(in, out, rows, cols);
 }
-// --8<-- [end:padded]
-
-// --8<-- [start:swizzled]
-struct Swizzled {
-    static constexpr int WORDS = TILE * TILE;
-    static __device__ int at(int y, int x) { return y * TILE + (x ^ y); }
-};
 
 extern "C" __global__ void transpose_swizzled(const float* in, float* out, int rows, int cols) {
     transpose_tile<Swizzled>(in, out, rows, cols);
 }
-// --8<-- [end:swizzled]
+// --8<-- [end:layouts]
+
+// --8<-- [start:serial]
+// The swizzled kernel as it was first written. Its loops begin at threadIdx.y, so how often they turn is not known.
+extern "C" __global__ void transpose_serial(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[Swizzled::WORDS];
+    int left = blockIdx.x * TILE, top = blockIdx.y * TILE, x = threadIdx.x;
+    for (int y = threadIdx.y; y < TILE; y += ROWS)
+        if (top + y < rows && left + x < cols) tile[Swizzled::at(y, x)] = in[(Index)(top + y) * cols + left + x];
+    __syncthreads();
+    for (int y = threadIdx.y; y < TILE; y += ROWS)
+        if (left + y < cols && top + x < rows) out[(Index)(left + y) * rows + top + x] = tile[Swizzled::at(x, y)];
+}
+// --8<-- [end:serial]
 
 // --8<-- [start:packs]
 // Four neighbouring words of a row that has `length` words, from column c on. Rows begin at multiples of 16 bytes if
@@ -115,16 +133,6 @@ __device__ void store_pack(float* row, int c, int length, float4 p) {
 }
 // --8<-- [end:packs]
 
-// --8<-- [start:order]
-// Which tile of `across` × `down` a block takes. Bands of `band` rows of tiles are walked column by column, so that the
-// blocks that run at the same time read, and write, pieces of rows that lie side by side.
-__device__ int2 place(int block, int across, int down, int band) {
-    int first = block / (band * across) * band;  // the band's first row of tiles
-    int height = min(band, down - first), i = block - first * across;
-    return {i / height, first + i % height};
-}
-// --8<-- [end:order]
-
 // --8<-- [start:pieces]
 // The parts of a transpose by tiles of H rows and W columns. A thread takes 4 × 4 words at a time: it loads four packs
 // from four rows, turns them in its registers, and keeps four packs of the result's rows in shared memory. There pack p
@@ -172,47 +180,26 @@ struct Tile {
 // --8<-- [end:pieces]
 
 // --8<-- [start:wide]
-template <int H, int W, int THREADS, Hint IN_HINT, Hint OUT_HINT>
-__device__ void transpose_packs(const float* in, float* out, int rows, int cols, int band) {
-    using Part = Tile<H, W, THREADS, IN_HINT, OUT_HINT>;
+// Blocks with neighbouring numbers take tiles below one another: blockIdx.x runs down the columns of tiles.
+extern "C" __global__ void transpose_wide(const float* in, float* out, int rows, int cols) {
+    using Part = Tile<64, 64, 256, NONE, ONCE>;
     __shared__ float4 tile[Part::PACKS];
-    int2 at = place(blockIdx.x, (cols + W - 1) / W, (rows + H - 1) / H, band);
+    int top = blockIdx.x * 64, left = blockIdx.y * 64;
     Part part;
-    part.load(in, rows, cols, at.y * H, at.x * W);
+    part.load(in, rows, cols, top, left);
     part.keep(tile);
     __syncthreads();
-    part.store(tile, out, rows, cols, at.y * H, at.x * W);
-}
-
-extern "C" __global__ void transpose_wide(const float* in, float* out, int rows, int cols, int band) {
-    transpose_packs<64, 64, 256, NONE, ONCE>(in, out, rows, cols, band);
+    part.store(tile, out, rows, cols, top, left);
 }
 // --8<-- [end:wide]
 
 extern "C" {
 
 // --8<-- [start:copy]
-// The yardstick: as many bytes in and out, 16 at a time, four loads of a thread in flight.
+// The yardstick: as many bytes in and out, 16 a thread. More loads in flight make it slower (sweep.py).
 __global__ void copy(const float4* in, float4* out, Index packs) {
-    Index i = (Index)blockIdx.x * 4 * blockDim.x + threadIdx.x;
-    float4 p[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-        if (i + k * blockDim.x < packs) p[k] = in[i + k * blockDim.x];
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-        if (i + k * blockDim.x < packs) out[i + k * blockDim.x] = p[k];
-}
-
-__global__ void copy_stream(const float4* in, float4* out, Index packs) {
-    Index i = (Index)blockIdx.x * 4 * blockDim.x + threadIdx.x;
-    float4 p[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-        if (i + k * blockDim.x < packs) p[k] = __ldcs(in + i + k * blockDim.x);
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-        if (i + k * blockDim.x < packs) __stcs(out + i + k * blockDim.x, p[k]);
+    Index i = (Index)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < packs) out[i] = in[i];
 }
 // --8<-- [end:copy]
 
