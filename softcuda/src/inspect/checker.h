@@ -33,6 +33,7 @@ class Checker : public Observer {
     void block_end(const WarpPlace& place) override;
     void orders(const WarpPlace& place, const Op& op, uint32_t lanes) override;
     void access(const WarpPlace& place, const Op& op, const RowAccess& access) override;
+    void loads(const WarpPlace& place, const Loads& all, const RowAccess& row) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
     void barrier(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t id, bool waits, bool counted) override;
     void barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads) override;
@@ -173,6 +174,11 @@ class Checker : public Observer {
         uint64_t last = 0;                   // the first address of the access before
         uint32_t id = 0;                     // and if that was a load, its mark
         Mark mark;
+        struct Together {  // of the first of several loads
+            bool alike = true;
+            Footprints prints;
+        };
+        std::unique_ptr<Together> together;
     };
     struct Notes {  // of a program, by line
         std::vector<Kind> kinds;
@@ -195,7 +201,7 @@ class Checker : public Observer {
         enum class Before : uint8_t { nothing, others, own } before;
     };
     template <bool shared, bool load>
-    bool quick(const WarpPlace& place, const Op& op, const RowAccess& access);
+    bool quick(const WarpPlace& place, const Loads& all, const RowAccess& access);
     bool without_a_word(const WarpPlace& place, const Op& op, const RowAccess& access);
     static bool settled(const Quick& q, const uint32_t* cells, const uint32_t* lane, uint32_t count);
     bool note_reads(const Quick& q, const Footprint& print, const uint32_t* read);

@@ -21,10 +21,9 @@ inline uint32_t seen_in(const uint32_t* written, const uint32_t* read, const uin
     return found ^ read_enough;
 }
 inline uint32_t seen_in_cells(const uint32_t* written, const uint32_t* read, const uint32_t* earlier,
-                              const int32_t* cell, uint32_t count, const Limits& limits) {
+                              const std::vector<int32_t>& cells, const Limits& limits) {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        const int32_t at = cell[i];
+    for (const int32_t at : cells) {
         found |= (written[at] - limits.begin) >> 31 | (~(written[at] - limits.ordered) >> 30 & written_since) |
                  (~(read[at] - limits.ordered) >> 29 & read_since) |
                  (((read[at] - limits.phase) | (earlier[at] - limits.phase)) >> 28 & read_enough);
@@ -134,15 +133,33 @@ uint32_t Checker::mark_of(const Quick& q, Site& site, const Op& op, uint32_t lan
 bool Checker::without_a_word(const WarpPlace& place, const Op& op, const RowAccess& access) {
     if (op.small[3] & (mark_strong | mark_release)) return false;
     const bool shared = op.space == Space::shared;
+    const Loads one{&op, 1, 0};
     if (op.access == Access::load)
-        return shared ? quick<true, true>(place, op, access) : quick<false, true>(place, op, access);
+        return shared ? quick<true, true>(place, one, access) : quick<false, true>(place, one, access);
     if (op.access == Access::store)
-        return shared ? quick<true, false>(place, op, access) : quick<false, false>(place, op, access);
+        return shared ? quick<true, false>(place, one, access) : quick<false, false>(place, one, access);
     return false;
 }
 
+// Loads that stand at one place of the source are as one load: nothing orders them, and what is said of one is said of all.
+void Checker::loads(const WarpPlace& place, const Loads& all, const RowAccess& row) {
+    Site& site = sites_[all[0].line];
+    if (!site.together) {
+        site.together = std::make_unique<Site::Together>();
+        const auto& locations = launch().program->locations;
+        const SourceLine& at = locations[all[0].line];
+        for (uint32_t i = 1; i < all.count; ++i) {
+            const SourceLine& other = locations[all[i].line];
+            site.together->alike &= other.file == at.file && other.line == at.line && other.text == at.text;
+        }
+    }
+    if (!site.together->alike || !quick<true, true>(place, all, row)) Observer::loads(place, all, row);
+}
+
+// `all`: one access, or several loads.
 template <bool shared, bool load>
-bool Checker::quick(const WarpPlace& place, const Op& op, const RowAccess& access) {
+bool Checker::quick(const WarpPlace& place, const Loads& all, const RowAccess& access) {
+    const Op& op = all[0];
     Block& own = block(place);
     const BaseRow base(op, access);
     Site& site = sites_[op.line];
@@ -164,7 +181,8 @@ bool Checker::quick(const WarpPlace& place, const Op& op, const RowAccess& acces
         if (!prints) prints = std::make_shared<Footprints>();
         site.prints = prints;
     }
-    const Footprint* print = site.prints->of(op, access, base, shadow.shift);
+    Footprints& prints = all.count == 1 ? *site.prints : site.together->prints;
+    const Footprint* print = prints.of(all, access, base, shadow.shift);
     if (!print || !print->usable) return false;
     const auto signed_offset = static_cast<int64_t>(offset);
     if ((base.first & (op.access_bytes - 1u)) || (offset & ((1u << shadow.shift) - 1)) ||
@@ -194,43 +212,44 @@ bool Checker::quick(const WarpPlace& place, const Op& op, const RowAccess& acces
     const Limits limits{Cell::of(q.marks.base(), 0), Cell::of(q.ordered, 0), Cell::of(q.phase, 0)};
     bool look = true;  // run by run
     if (print->scattered) {
-        const uint32_t found = seen_in_cells(written, read, earlier, print->cell, print->cells, limits);
+        const uint32_t found = seen_in_cells(written, read, earlier, print->cells, limits);
         look = found & (written_since | read_since | (shared && load ? unwritten : 0));
         enough_readers = found & read_enough;
     }
-    for (const Footprint::Run* run = print->run; look && run != print->run + print->runs; ++run) {
-        const int32_t at = run->at;
-        const uint32_t* lane = print->lane + run->begin;
-        const bool long_run = run->count >= few;
+    for (const Footprint::Run& run : print->runs) {
+        if (!look) break;
+        const int32_t at = run.at;
+        const uint32_t* lane = print->lanes.data() + run.begin;
+        const bool long_run = run.count >= few;
         uint32_t found = 0;
         bool settled_writes = false;
         if constexpr (!shared) {  // memory that is large: what nobody has touched since is not looked at
             const size_t low = shadow.page(first + static_cast<uint64_t>(int64_t(at)));
-            const size_t high = shadow.page(first + static_cast<uint64_t>(int64_t(at)) + run->count - 1);
+            const size_t high = shadow.page(first + static_cast<uint64_t>(int64_t(at)) + run.count - 1);
             settled_writes = std::max(shadow.written_page[low], shadow.written_page[high]) < q.ordered;
             if (settled_writes && std::max(shadow.read_page[low], shadow.read_page[high]) < q.ordered) {
                 enough_readers = false;
                 continue;
             }
             if (settled_writes)
-                found = long_run ? wide_seen_in_reads(read + at, run->count, limits)
-                                 : seen_in_reads(read + at, run->count, limits);
+                found = long_run ? wide_seen_in_reads(read + at, run.count, limits)
+                                 : seen_in_reads(read + at, run.count, limits);
         }
         if (!settled_writes || (load && (found & read_enough)))
-            found = long_run ? wide_seen_in(written + at, read + at, earlier + at, run->count, limits)
-                             : seen_in(written + at, read + at, earlier + at, run->count, limits);
-        if ((found & written_since) && !settled(q, written + at, lane, run->count)) return false;
+            found = long_run ? wide_seen_in(written + at, read + at, earlier + at, run.count, limits)
+                             : seen_in(written + at, read + at, earlier + at, run.count, limits);
+        if ((found & written_since) && !settled(q, written + at, lane, run.count)) return false;
         if (load && shared && (found & unwritten)) return false;  // nobody has written it, perhaps
         fresh_reads = fresh_reads || (found & read_since);
         enough_readers = enough_readers && (found & read_enough);
         if (!load && (found & read_since) &&
-            !(settled(q, read + at, lane, run->count) && settled(q, earlier + at, lane, run->count)))
+            !(settled(q, read + at, lane, run.count) && settled(q, earlier + at, lane, run.count)))
             return false;
     }
     if (!shared && !known->filled.whole()) {
-        for (const Footprint::Run* run = print->run; run != print->run + print->runs; ++run) {
-            const uint64_t from = (first + static_cast<uint64_t>(int64_t(run->at))) << shadow.shift;
-            const uint64_t bytes = uint64_t(run->count) << shadow.shift;
+        for (const Footprint::Run& run : print->runs) {
+            const uint64_t from = (first + static_cast<uint64_t>(int64_t(run.at))) << shadow.shift;
+            const uint64_t bytes = uint64_t(run.count) << shadow.shift;
             if (!load)
                 known->filled.fill(from, bytes);
             else if (!known->filled.filled(from, bytes))
@@ -243,9 +262,10 @@ bool Checker::quick(const WarpPlace& place, const Op& op, const RowAccess& acces
     const uint32_t id = mark_of(q, site, op, access.lanes);
     const uint32_t mark = Cell::of(id, 0);
     Cells& pages = load ? shadow.read_page : shadow.written_page;
-    for (const Footprint::Run* run = print->run; !shared && run != print->run + print->runs; ++run)
-        for (const uint32_t cell : {0u, run->count - 1})
-            pages[shadow.page(first + static_cast<uint64_t>(int64_t(run->at)) + cell)] = id;
+    if constexpr (!shared)
+        for (const Footprint::Run& run : print->runs)
+            for (const uint32_t cell : {0u, run.count - 1})
+                pages[shadow.page(first + static_cast<uint64_t>(int64_t(run.at)) + cell)] = id;
     if (load && fresh_reads) {
         for (const Piece& piece : pieces_) {
             uint32_t* cells = read + piece.at;
@@ -267,14 +287,14 @@ bool Checker::quick(const WarpPlace& place, const Op& op, const RowAccess& acces
     }
     if (print->scattered && !fresh_reads) {
         uint32_t* cells = load ? read : written;
-        for (uint32_t i = 0; i < print->cells; ++i) cells[print->cell[i]] = mark | print->lane[i];
+        for (size_t i = 0; i < print->cells.size(); ++i) cells[print->cells[i]] = mark | print->lanes[i];
         return true;
     }
-    for (const Footprint::Run* run = print->run; run != print->run + print->runs; ++run) {
-        const uint32_t* lane = print->lane + run->begin;
-        uint32_t* cells = (load ? read : written) + run->at;
-        run->count < few ? put(cells, lane, mark, run->count) : wide_put(cells, lane, mark, run->count);
-        if (!load && fresh_reads) clear(read + run->at, earlier + run->at, run->count);
+    for (const Footprint::Run& run : print->runs) {
+        const uint32_t* lane = print->lanes.data() + run.begin;
+        uint32_t* cells = (load ? read : written) + run.at;
+        run.count < few ? put(cells, lane, mark, run.count) : wide_put(cells, lane, mark, run.count);
+        if (!load && fresh_reads) clear(read + run.at, earlier + run.at, run.count);
     }
     return true;
 }
@@ -282,10 +302,10 @@ bool Checker::quick(const WarpPlace& place, const Op& op, const RowAccess& acces
 // What a load that others have read before it meets, in pieces that one instruction has read.  False: take the long way.
 bool Checker::note_reads(const Quick& q, const Footprint& print, const uint32_t* read) {
     pieces_.clear();
-    for (const Footprint::Run* run = print.run; run != print.run + print.runs; ++run) {
-        for (uint32_t i = 0, n; i < run->count; i += n) {
-            const int32_t at = run->at + static_cast<int32_t>(i);
-            n = same_mark(read + at, run->count - i);
+    for (const Footprint::Run& run : print.runs) {
+        for (uint32_t i = 0, n; i < run.count; i += n) {
+            const int32_t at = run.at + static_cast<int32_t>(i);
+            n = same_mark(read + at, run.count - i);
             auto before = Piece::Before::nothing;
             if (const uint32_t id = Cell::id(read[at]); id >= q.ordered) {
                 const Mark& mark = q.marks[id];
@@ -295,7 +315,7 @@ bool Checker::note_reads(const Quick& q, const Footprint& print, const uint32_t*
                 else if (mark.clock >= q.warp.floor)
                     before = Piece::Before::own;
             }
-            pieces_.push_back({at, n, print.lane + run->begin + i, before});
+            pieces_.push_back({at, n, print.lanes.data() + run.begin + i, before});
         }
     }
     return true;

@@ -31,16 +31,17 @@ Stand who_stands(const Footprint& print) {
 
 }  // namespace
 
-void Footprint::learn(const Op& op, const RowAccess& row, uint32_t of_shift) {
+void Footprint::learn(const Loads& all, const RowAccess& row, uint32_t of_shift) {
+    const Op& op = all[0];
     uint64_t addresses[warp_size];
     event_of(op, row, addresses);
     shift = of_shift;
     bytes = op.access_bytes;
     access = op.access;
     usable = false;
-    runs = cells = 0;
+    runs.clear(), cells.clear(), lanes.clear();
     const uint32_t each = bytes >> shift;
-    if (!pattern.keep(addresses, row.lanes) || each == 0 || each * warp_size > most_cells) return;
+    if (!pattern.keep(addresses, row.lanes) || each == 0 || each * warp_size * all.count > most_cells) return;
     low = high = 0;
     for (uint32_t rest = row.lanes; rest; rest &= rest - 1) {
         const int32_t delta = pattern.delta[std::countr_zero(rest)];
@@ -48,7 +49,15 @@ void Footprint::learn(const Op& op, const RowAccess& row, uint32_t of_shift) {
         low = std::min<int64_t>(low, delta);
         high = std::max<int64_t>(high, delta);
     }
-    high += bytes;
+    const auto further = [&](uint32_t i) { return static_cast<int32_t>(all[i].imm) - static_cast<int32_t>(op.imm); };
+    int32_t least = 0, most = 0;
+    for (uint32_t i = 1; i < all.count; ++i) {
+        if (further(i) % static_cast<int32_t>(bytes) != 0) return;
+        least = std::min(least, further(i));
+        most = std::max(most, further(i));
+    }
+    low += least;
+    high += most + static_cast<int64_t>(bytes);
 
     struct Touched {
         int32_t cell;
@@ -57,26 +66,29 @@ void Footprint::learn(const Op& op, const RowAccess& row, uint32_t of_shift) {
     Touched touched[most_cells];
     uint32_t count = 0;
     const Stand stand = who_stands(*this);
-    for (uint32_t rest = stand.lanes; rest; rest &= rest - 1) {
-        const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-        for (uint32_t k = 0; k < each; ++k)
-            touched[count++] = {(pattern.delta[i] >> shift) + static_cast<int32_t>(k),
-                                Cell::of(0, i, stand.for_others >> i & 1)};
-    }
+    for (uint32_t which = 0; which < all.count; ++which)
+        for (uint32_t rest = stand.lanes; rest; rest &= rest - 1) {
+            const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+            const int32_t first = (pattern.delta[i] + further(which)) >> shift;
+            for (uint32_t k = 0; k < each; ++k)
+                touched[count++] = {first + static_cast<int32_t>(k), Cell::of(0, i, stand.for_others >> i & 1)};
+        }
     const auto before = [](const Touched& a, const Touched& b) { return a.cell < b.cell; };
     if (!std::is_sorted(touched, touched + count, before)) std::stable_sort(touched, touched + count, before);
     for (uint32_t i = 0; i < count; ++i) {
         if (i && touched[i].cell == touched[i - 1].cell) {  // the last lane is named
             if (access == Access::store) return;
-            lane[cells - 1] = Cell::of(0, Cell::lane(touched[i].lane), true);
+            const uint32_t before = lanes.back(), now = touched[i].lane;
+            lanes.back() = Cell::of(0, Cell::lane(now), before != now || Cell::several(now));
             continue;
         }
-        if (i == 0 || touched[i].cell != touched[i - 1].cell + 1) run[runs++] = {touched[i].cell, cells, 0};
-        ++run[runs - 1].count;
-        cell[cells] = touched[i].cell;
-        lane[cells++] = touched[i].lane;
+        if (i == 0 || touched[i].cell != touched[i - 1].cell + 1)
+            runs.push_back({touched[i].cell, static_cast<uint32_t>(cells.size()), 0});
+        ++runs.back().count;
+        cells.push_back(touched[i].cell);
+        lanes.push_back(touched[i].lane);
     }
-    scattered = runs > 2 && cells < 4 * runs;
+    scattered = runs.size() > 2 && cells.size() < 4 * runs.size();
     usable = true;
 }
 

@@ -60,6 +60,28 @@ class Pattern {
     bool narrow(const BaseRow& base) const;
 };
 
+// Whether patterns of an instruction come again.  Where they never do, as in a gather, it is not worth while to keep them.
+class Credit {
+  public:
+    bool exhausted() {
+        if (pause_) --pause_;
+        return pause_;
+    }
+    void met_again() { credit_ += credit_ < most; }
+    void met_another() {
+        credit_ -= learning;
+        if (credit_ >= 0) return;
+        pause_ = pauses;
+        credit_ = learning;
+    }
+
+  private:
+    static constexpr int most = 64, learning = 8;
+    static constexpr uint32_t pauses = 1000;
+    int credit_ = most;
+    uint32_t pause_ = 0;
+};
+
 // A few patterns of one instruction, found by what is quickly seen of an access; `which` is one of four kinds to be told
 // apart in any case.
 template <class Entry>

@@ -95,6 +95,24 @@ void Profiler::branch(const WarpPlace& place, const Op& op, uint32_t lanes, uint
     count.diverged += taken != 0 && taken != lanes;
 }
 
+// What is known of the pattern at hand.
+[[gnu::always_inline]] inline Profiler::Known& Profiler::Listing::met(const Op& op, const RowAccess& access,
+                                                                      const BaseRow& base) {
+    std::unique_ptr<Site>& site = sites[static_cast<size_t>(&op - code)];
+    if (!site) site = std::make_unique<Site>();
+    const uint32_t low_bits = base.first & (op.space == Space::shared ? bank_bytes - 1 : line_bytes - 1);
+    Known& known = site->at(base, low_bits / sector_bytes);
+    if (low_bits >= known.from && low_bits <= known.to && known.pattern.matches(base)) {
+        site->credit.met_again();
+        return known;
+    }
+    tell(op, known);
+    const bool keep = !site->credit.exhausted();
+    learn(op, access, known, keep);
+    if (keep) site->credit.met_another();
+    return known;
+}
+
 void Profiler::access(const WarpPlace& place, const Op& op, const RowAccess& access) {
     Worker& worker_of = worker(place);
     Listing& own = worker_of.in(*place.function);
@@ -106,14 +124,8 @@ void Profiler::access(const WarpPlace& place, const Op& op, const RowAccess& acc
         traffic.bytes += op.access_bytes * static_cast<uint32_t>(std::popcount(access.lanes));
         return;
     }
-    if (!own.sites[index]) own.sites[index] = std::make_unique<Site>();
     const BaseRow base(op, access);
-    const uint32_t low_bits = base.first & (op.space == Space::shared ? bank_bytes - 1 : line_bytes - 1);
-    Known& known = own.sites[index]->at(base, low_bits / sector_bytes);
-    if (low_bits < known.from || low_bits > known.to || !known.pattern.matches(base)) {
-        own.tell(op, known);
-        learn(op, access, known);
-    }
+    Known& known = own.met(op, access, base);
     ++known.uses;
     if (op.space == Space::shared || op.access == Access::store) return;
     const uint64_t line = base.first / line_bytes;
@@ -128,10 +140,20 @@ void Profiler::access(const WarpPlace& place, const Op& op, const RowAccess& acc
         worker_of.loaded.add(line + static_cast<uint64_t>(known.line[i]), known.in_line[i]);
 }
 
-void Profiler::learn(const Op& op, const RowAccess& access, Known& known) {
+// Conflicts are the same wherever a pattern begins, by whole words.
+void Profiler::loads(const WarpPlace& place, const Loads& all, const RowAccess& row) {
+    Listing& own = worker(place).in(*place.function);
+    ++own.met(all[0], row, BaseRow(all[0], row)).uses_together;
+    own.sites[static_cast<size_t>(all.first - own.code)]->together = all;
+}
+
+void Profiler::learn(const Op& op, const RowAccess& access, Known& known, bool keep) {
     uint64_t addresses[warp_size];
     const MemoryEvent event = event_of(op, access, addresses);
-    known.pattern.keep(addresses, access.lanes);
+    if (keep)
+        known.pattern.keep(addresses, access.lanes);
+    else
+        known.pattern.forget();
     known.bytes = event.bytes * static_cast<uint32_t>(std::popcount(access.lanes));
     const uint64_t first = addresses[std::countr_zero(access.lanes)];
     if (op.space == Space::shared) {
@@ -160,17 +182,22 @@ void Profiler::learn(const Op& op, const RowAccess& access, Known& known) {
 
 // What was met so often goes to the instruction's Count.
 void Profiler::Listing::tell(const Op& op, Known& known) {
-    if (!known.uses) return;
-    Count& count = counts[static_cast<size_t>(&op - code)];
-    Count::Traffic& traffic = op.space == Space::shared ? count.shared : count.global;
-    traffic.access = op.access;
-    traffic.requests += known.uses;
-    traffic.bytes += known.uses * known.bytes;
-    traffic.sectors += known.uses * known.sectors;
-    traffic.hits += known.hits;
-    traffic.wavefronts += known.uses * known.passes.wavefronts;
-    traffic.ideal += known.uses * known.passes.ideal;
-    known.uses = known.hits = 0;
+    const auto add = [&](size_t at, uint64_t uses) {
+        if (!uses) return;
+        Count::Traffic& traffic = op.space == Space::shared ? counts[at].shared : counts[at].global;
+        traffic.access = op.access;
+        traffic.requests += uses;
+        traffic.bytes += uses * known.bytes;
+        traffic.sectors += uses * known.sectors;
+        traffic.hits += known.hits;
+        traffic.wavefronts += uses * known.passes.wavefronts;
+        traffic.ideal += uses * known.passes.ideal;
+    };
+    const auto index = static_cast<size_t>(&op - code);
+    add(index, known.uses);
+    const Loads& together = sites[index]->together;
+    for (uint32_t i = 0; i < together.count; ++i) add(index + size_t(i) * together.apart, known.uses_together);
+    known.uses = known.uses_together = known.hits = 0;
 }
 
 void Profiler::Listing::finish() {

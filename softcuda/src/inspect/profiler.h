@@ -44,6 +44,7 @@ class Profiler : public Observer {
     void idle(const WarpPlace& place, const Op& op, uint32_t lanes) override;
     void instruction(const WarpPlace& place, const Op& op, uint32_t lanes) override;
     void access(const WarpPlace& place, const Op& op, const RowAccess& access) override;
+    void loads(const WarpPlace& place, const Loads& all, const RowAccess& row) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
     void branch(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t taken) override;
 
@@ -54,18 +55,23 @@ class Profiler : public Observer {
         uint32_t from = 0, to = 0;  // the rest holds as long as the low bits of the first address are in here
         uint32_t bytes = 0;         // asked for by the lanes
         uint64_t uses = 0, hits = 0;
-        SharedPasses passes;  // shared memory
+        uint64_t uses_together = 0;  // the same by all the loads of Site::together
+        SharedPasses passes;         // shared memory
         uint32_t sectors = 0, lines = 0;
         int64_t line[32];  // global memory: from the first address's
         uint8_t in_line[32];
     };
-    using Site = Patterns<Known>;
+    struct Site : Patterns<Known> {
+        Loads together{};  // that it is the first of
+        Credit credit;
+    };
     // Of a function, by instruction.
     struct Listing {
         explicit Listing(const Function& function);
         const Op* code;
         std::vector<Count> counts;  // in `warps` and `lanes`: more than of the instruction before
         std::vector<std::unique_ptr<Site>> sites;
+        Known& met(const Op& op, const RowAccess& access, const BaseRow& base);
         void tell(const Op& op, Known& known);
         void finish();
     };
@@ -84,7 +90,7 @@ class Profiler : public Observer {
     };
     static constexpr size_t most_workers = 1024;  // what SOFTCUDA_THREADS allows
     Worker& worker(const WarpPlace& place) { return *launches_.back().workers[place.worker]; }
-    static void learn(const Op& op, const RowAccess& access, Known& known);
+    static void learn(const Op& op, const RowAccess& access, Known& known, bool keep);
     void write(const Program& program, const Op& op, const Count& count);
     void write_sources(const Program& program);
 

@@ -3,8 +3,85 @@
 #include <algorithm>
 #include <bit>
 
+#include "inspect/pattern.h"
+
 namespace softcuda::inspect {
 namespace {
+
+// Words that lie close together: a bit a word, 32 banks a row.
+constexpr uint64_t row_bytes = banks * bank_bytes, most_rows = 32;
+struct Rows {
+    uint64_t count = 0;  // more than there are: they lie further apart
+    uint32_t wanted[most_rows];
+};
+SOFTCUDA_WIDE void mark_all(const uint64_t* offsets, Rows& rows) {  // a word of each lane
+    uint64_t low = offsets[0], high = offsets[0];
+    for (int i = 0; i < warp_size; ++i) {
+        low = offsets[i] < low ? offsets[i] : low;
+        high = offsets[i] > high ? offsets[i] : high;
+    }
+    const uint64_t first = low / row_bytes * row_bytes;
+    rows.count = (high - first) / row_bytes + 1;
+    if (rows.count > most_rows) return;
+    uint32_t bit[warp_size], row[warp_size];
+    for (int i = 0; i < warp_size; ++i) {
+        const auto word = static_cast<uint32_t>(offsets[i] - first) / bank_bytes;
+        bit[i] = 1u << word % banks;
+        row[i] = word / banks;
+    }
+    constexpr uint64_t at_once = 16;  // no remainder: vectors of rows
+    for (uint32_t r = 0; r < (rows.count + at_once - 1) / at_once * at_once; ++r) {
+        uint32_t wanted = 0;
+        for (int i = 0; i < warp_size; ++i) wanted |= row[i] == r ? bit[i] : 0;
+        rows.wanted[r] = wanted;
+    }
+}
+void mark(const uint64_t* offsets, uint32_t lanes, uint32_t bytes, Rows& rows) {
+    uint64_t low = ~0ull, high = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const uint64_t at = offsets[std::countr_zero(rest)];
+        low = std::min(low, at), high = std::max(high, at);
+    }
+    const uint64_t first = low / row_bytes * row_bytes;
+    rows.count = (high + bytes - 1 - first) / row_bytes + 1;
+    if (rows.count > most_rows) return;
+    std::fill_n(rows.wanted, rows.count, 0);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const auto word = static_cast<uint32_t>(offsets[std::countr_zero(rest)] - first) / bank_bytes;
+        for (uint32_t at = word; at <= word + (bytes - 1) / bank_bytes; ++at)
+            rows.wanted[at / banks] |= 1u << at % banks;
+    }
+}
+
+// The largest number of distinct words that one bank has to serve to these lanes: the bits of each column are counted, in
+// all columns at once.  0: the words lie too far apart.
+uint32_t close_passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    Rows rows;
+    if (lanes == all_lanes && bytes <= bank_bytes)
+        mark_all(offsets, rows);
+    else
+        mark(offsets, lanes, bytes, rows);
+    if (rows.count > most_rows) return 0;
+    constexpr uint32_t size = 6;  // digits of a count of at most 32
+    uint32_t digits[size] = {};   // digits[k] has bit k of each column's
+    for (uint64_t row = 0; row < rows.count; ++row) {
+        uint32_t carry = rows.wanted[row];
+#pragma GCC unroll 6
+        for (uint32_t k = 0; k < size; ++k) {
+            const uint32_t next = digits[k] & carry;
+            digits[k] ^= carry;
+            carry = next;
+        }
+    }
+    uint32_t most = 0, columns = ~0u;  // that have all the digits of `most` so far
+#pragma GCC unroll 6
+    for (uint32_t k = size; k-- > 0;) {
+        const uint32_t both = columns & digits[k];
+        columns = both ? both : columns;
+        most |= uint32_t(both != 0) << k;
+    }
+    return most;
+}
 
 // Words that were met in this call, by some of their bits.
 struct Met {
@@ -21,8 +98,7 @@ struct Met {
     }
 };
 
-// The largest number of distinct words that one bank has to serve to these lanes.  Without a branch that depends on data:
-// random addresses are just what makes conflicts.
+// The same of words further apart.  Without a branch that depends on data: random addresses are just what makes conflicts.
 uint32_t quick_passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
     thread_local Met kept;
     Met& met = kept;
@@ -48,6 +124,7 @@ uint32_t quick_passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
 }
 
 uint32_t passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    if (const uint32_t most = close_passes(offsets, lanes, bytes)) return most;
     if (const uint32_t most = quick_passes(offsets, lanes, bytes)) return most;
     constexpr uint8_t none = 0xff;
     uint64_t words[32 * 4];  // distinct ones, those of a bank chained
@@ -125,8 +202,9 @@ uint32_t atomic_sectors(const uint64_t* addresses, uint32_t lanes) {
 }
 
 SharedPasses shared_passes(const uint64_t* offsets, uint32_t lanes, uint32_t bytes) {
+    if (bytes <= bank_bytes) return {passes(offsets, lanes, bytes), 1};
     SharedPasses result;
-    uint32_t parts = bytes <= 4 ? 1 : bytes / 4;
+    const uint32_t parts = bytes / bank_bytes;
     const uint32_t whole = bytes <= 8 ? 32 : 16;  // lanes that may go together at best
     for (uint32_t first = 0; first < 32; first += whole) {
         const uint32_t group = lanes & (whole == 32 ? ~0u : ((1u << whole) - 1) << first);

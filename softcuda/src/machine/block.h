@@ -98,7 +98,9 @@ class WarpState : public Warp {
   private:
     template <bool observed, bool followed>
     Stop run_loop(int64_t slice);
-    void run_heard(const Op& op, uint32_t lanes);
+    void run_told(const Op& op, uint32_t lanes);
+    template <bool followed>
+    uint32_t run_heard(const Op& op, uint32_t lanes);
     WarpPlace place_;
     Group* select();
     void merge();

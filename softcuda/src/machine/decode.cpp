@@ -873,6 +873,12 @@ void FunctionBuilder::stage(const std::vector<uint32_t>& first_op) {
             continue;
         program.kept.push_back(std::move(dot));
         dots[place.first] = op;
+        Op& first = function.code[first_op[place.first]];
+        if (first.heard == Heard::access) {
+            first.heard = Heard::dot;
+            first.target = static_cast<uint32_t>(function.dots.size());
+            function.dots.push_back({op, &first, static_cast<uint32_t>(place.steps)});
+        }
         for (size_t i = place.first; i < end; ++i) in_dot[i] = true;
     }
     if (!stages_.any && dots.empty()) return;

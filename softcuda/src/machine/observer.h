@@ -49,6 +49,12 @@ struct RowAccess {
     const std::byte* frame;   // holds the row of base addresses, and of a store the values
     const std::byte* shared;  // the block's shared memory
 };
+// Loads of shared memory from one row of base addresses, with nothing but arithmetic between them.
+struct Loads {
+    const Op* first;
+    uint32_t count, apart;  // the next one is `apart` instructions on
+    const Op& operator[](uint32_t i) const { return first[size_t(i) * apart]; }
+};
 // The same as an event: with the addresses of all lanes, in `addresses` (32).
 MemoryEvent event_of(const Op& op, const RowAccess& access, uint64_t* addresses);
 
@@ -74,6 +80,9 @@ class Observer {
     virtual void access(const WarpPlace& place, const Op& op, const RowAccess& access) {
         uint64_t addresses[warp_size];
         memory(place, op, event_of(op, access, addresses));
+    }
+    virtual void loads(const WarpPlace& place, const Loads& all, const RowAccess& row) {
+        for (uint32_t i = 0; i < all.count; ++i) access(place, all[i], row);
     }
     // The accesses of other instructions.
     virtual void memory(const WarpPlace&, const Op&, const MemoryEvent&) {}

@@ -66,6 +66,7 @@ enum class Heard : uint8_t {
     access,     // one access, whose addresses are a row and an offset (see Op::access): told before exec runs
     unheard,    // reads memory that nobody asks for: parameters and constants
     orders,     // a fence, or of an asynchronous copy: told before exec runs
+    dot,        // the access that begins an inner product, Function::dots[target]: told and run as one
 };
 enum class Space : uint8_t { global, shared, local, constant, param, generic };
 enum class Access : uint8_t { load, store, atomic, reduction };
@@ -110,6 +111,13 @@ struct CallSite {                       // Op::extra of a call
     std::string callee;                 // "" when indirect
 };
 
+// An inner product of Function::code (dots.h): what its loads read is told together, then `whole` runs for all of it.
+struct DotRun {
+    Op whole;
+    const Op* parts;  // three a step: two loads and what uses them
+    uint32_t steps;
+};
+
 struct Operands;  // of one PTX instruction, see operands.h
 
 struct Symbol {            // a variable
@@ -129,6 +137,7 @@ struct Function {
     std::vector<Op> staged;
     uint32_t row_begin = 0, block_begin = 0;
     const std::vector<Op>& steps(bool observed) const { return observed || staged.empty() ? code : staged; }
+    std::vector<DotRun> dots;  // of `code`
     std::vector<Parameter> params, returns;
     uint32_t param_bytes = 0;                       // entry: size of the kernel's parameter buffer
     std::vector<Slot> param_slots, return_slots;    // not an entry: where they lie in its frame

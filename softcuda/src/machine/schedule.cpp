@@ -182,18 +182,33 @@ Stop WarpState::run(int64_t slice) {
     return observer->follows_steps() ? run_loop<true, true>(slice) : run_loop<true, false>(slice);
 }
 
-// Runs an instruction that is not control flow, and tells of it.
-inline void WarpState::run_heard(const Op& op, uint32_t lanes) {
+// All has been told; a fault ends the launch.
+inline void WarpState::run_told(const Op& op, uint32_t lanes) {
+    Observer* const listens = std::exchange(observer, nullptr);
+    op.exec(*this, op, lanes);
+    observer = listens;
+}
+
+// Runs an instruction that is not control flow, and tells of it; or, unless steps are followed, an inner product.  How many
+// instructions that were.
+template <bool followed>
+[[gnu::always_inline]] inline uint32_t WarpState::run_heard(const Op& op, uint32_t lanes) {
     running = &op;
-    if (op.heard == Heard::access) observer->access(place_, op, {lanes, frame, block->shared});
     if (op.heard == Heard::orders) observer->orders(place_, op, lanes);
     if (op.heard == Heard::by_itself || op.heard == Heard::orders) {
         op.exec(*this, op, lanes);
-        return;
+        return 1;
     }
-    Observer* const listens = std::exchange(observer, nullptr);  // all has been told; a fault ends the launch
-    op.exec(*this, op, lanes);
-    observer = listens;
+    const RowAccess row{lanes, frame, block->shared};
+    if (!followed && op.heard == Heard::dot) {
+        const DotRun& dot = current->function->dots[op.target];
+        for (uint32_t of : {0u, 1u}) observer->loads(place_, {dot.parts + of, dot.steps, 3}, row);
+        run_told(dot.whole, lanes);
+        return 3 * dot.steps;
+    }
+    if (op.heard != Heard::unheard) observer->access(place_, op, row);
+    run_told(op, lanes);
+    return 1;
 }
 
 void WarpState::tell_until_here() {
@@ -235,11 +250,11 @@ Stop WarpState::run_loop(int64_t slice) {
                     if (op->flow != Flow::meet) observer->step(place_, *op, active, frame);
                 if (op->flow != Flow::next) break;
                 if constexpr (observed) {
-                    if (active) run_heard(*op, active);
+                    op += active ? run_heard<followed>(*op, active) : 1;
                 } else {
                     if (active) op->exec(*this, *op, active);
+                    ++op;
                 }
-                ++op;
                 if (op == stop_op) break;
             }
             const bool met = op == stop_op;
