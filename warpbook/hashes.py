@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from warpbook.book import Book, BookError
@@ -18,6 +19,7 @@ KERNEL_SUFFIXES = (".cu", ".cuh")
 CPP_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
+@lru_cache(maxsize=1024)  # a page's blocks are hashed with all blocks before them
 def normal_kernel(text: str) -> str:
     """CUDA C without comments, every run of white space one space; preprocessor lines keep a line each."""
     text = CPP_TOKENS.sub(lambda m: m[0] if m[0][0] in "\"'" else " ", text.replace("\\\n", " "))
@@ -30,6 +32,7 @@ def normal_kernel(text: str) -> str:
     return "\n".join(line for line in out if line)
 
 
+@lru_cache(maxsize=1024)
 def normal_python(code: str) -> str:
     """The syntax tree as text. Not `ast.dump`, whose form changes with Python's version."""
 
@@ -74,19 +77,29 @@ def needed(book: Book, codes: list[str], article: str, where: str) -> tuple[dict
     while queue:
         code = queue.pop()
         try:
-            tree = ast.parse(code)
+            texts, imports = named_in(code)
         except SyntaxError as error:
             raise BookError(f"{where}: not Python: {error.msg}") from None
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and str(node.value).endswith(KERNEL_SUFFIXES):
-                add_kernel(book, find(book, article, str(node.value)), kernels)
-            for name in imported(node):
-                module = book.snippets / article / f"{name}.py"
-                key = book.relative(module)
-                if module.is_file() and key not in modules:
-                    modules[key] = module.read_text("utf-8")
-                    queue.append(modules[key])
+        for text in texts:
+            add_kernel(book, find(book, article, text), kernels)
+        for name in imports:
+            module = book.snippets / article / f"{name}.py"
+            key = book.relative(module)
+            if module.is_file() and key not in modules:
+                modules[key] = module.read_text("utf-8")
+                queue.append(modules[key])
     return modules, kernels
+
+
+@lru_cache(maxsize=1024)
+def named_in(code: str) -> tuple[list[str], list[str]]:
+    """The texts in Python `code` that may name a kernel file, and the modules that it imports."""
+    nodes = list(ast.walk(ast.parse(code)))
+    constants = (str(node.value) for node in nodes if isinstance(node, ast.Constant))
+    return (
+        list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES))),
+        list(dict.fromkeys(name for node in nodes for name in imported(node))),
+    )
 
 
 def imported(node: ast.AST) -> list[str]:

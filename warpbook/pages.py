@@ -95,7 +95,7 @@ class Page:
     book: Book
     path: Path
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.book.relative(self.path)
 

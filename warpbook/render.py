@@ -65,7 +65,8 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
     out = Rendered()
     lines: list[str] = []
     fenced = {block.start: block for block in page.blocks}
-    outputs = Outputs(page, language, out.problems)
+    outputs = Outputs(page, language)
+    out.problems += outputs.problems()
     listing: Block | None = None  # the last one shown
     python = 0
     i = 0
@@ -176,23 +177,24 @@ def end_of_list(text: str) -> int:
 class Outputs:
     """What the recorded devices printed for a page's blocks."""
 
-    def __init__(self, page: Page, language: str, problems: list[str]) -> None:
+    def __init__(self, page: Page, language: str) -> None:
         self.page, self.words = page, WORDS[language]
         self.records = {
             device: record
             for device in records.devices(page.book)
             if (record := records.read(page.book, device, page.article)) is not None
         }
-        hashes = records.block_hashes(page)
-        self.fresh = {
-            device: [entry["code"] for entry in record["blocks"]["printed"]] == hashes
-            for device, record in self.records.items()
-        }
-        for device in self.records:
-            if not self.fresh[device]:
-                problems += records.stale(page.book, device, page.article)[:1]
+
+    def problems(self) -> list[str]:
+        """What of the page's blocks has changed since it was recorded, and where nothing is."""
+        hashes = records.block_hashes(self.page)
+        out: list[str] = []
+        for device, record in self.records.items():
+            if [entry["code"] for entry in record["blocks"]["printed"]] != hashes:
+                out += records.stale(self.page.book, device, self.page.article)[:1]
         if hashes and not self.records:
-            problems.append(f"{page.name}: no record on any device; {records.remedy(SOFTCUDA, page.article)}")
+            out.append(f"{self.page.name}: no record on any device; {records.remedy(SOFTCUDA, self.page.article)}")
+        return out
 
     def box(self, index: int) -> str:
         texts = {
