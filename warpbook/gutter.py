@@ -127,6 +127,8 @@ def stale(book: Book, article: str) -> list[str]:
             continue
         lacking = [one for one in asked if one.program == program and one.key not in entry.get("launches", {})]
         out += [f"{name}: no lines of {one.key} in {what}; {records.remedy(SOFTCUDA, article)}" for one in lacking]
+        unread = [key for key in entry.get("launches", {}) if key not in {o.key for o in asked if o.program == program}]
+        out += [f"{name}: nothing shows lines of {k} in {what}; {records.remedy(SOFTCUDA, article)}" for k in unread]
         for launch in entry.get("launches", {}).values():
             out += [f"{line}; {records.remedy(SOFTCUDA, article)}" for line in moved(book, name, launch)[:1]]
     more = set(kept) - {one.program for one in asked}

@@ -107,6 +107,12 @@ def test_stale(page, write, file, text, told):
     assert any(told in line and "run `python -m warpbook record --only x`" in line for line in found), found
 
 
+def test_lines_that_no_page_shows_any_more_are_stale(page, write):
+    for language in ("en", "zh"):
+        write(f"docs/{language}/x.md", PAGE.replace("lines:twice", "lines:twice#2"))
+    assert any("nothing shows lines of twice#1 in docs/en/x.md" in line for line in gutter.stale(page.book, "x"))
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
