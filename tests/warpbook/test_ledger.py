@@ -121,7 +121,6 @@ def test_a_number_lists_the_other_devices_that_have_it(filled):
 
 def test_every_recorded_device_is_shown_the_primary_first(filled):
     page = Page(filled, filled.docs / "en" / "x.md")
-    problems: list[str] = []
     assert list(Outputs(page, "en").records) == ["nvidia-h200", "nvidia-h100", "softcuda"]
 
 
