@@ -22,7 +22,7 @@ from steps import BLOCK, A, C, Steps, closed_form
 
 GPU = wb.is_gpu()
 LONG = 4_000_000 if GPU else 200  # rounds
-PROCESSES = 3
+PROCESSES = 7
 
 
 def spread(seconds: list[float]) -> wb.Timing:
@@ -256,10 +256,10 @@ def claims() -> None:
     )
     wb.claim(
         "lazy_second_kernel",
-        en="loaded lazily, a second kernel's first launch takes at most 1.4 times as long as loaded eagerly",
-        zh="第二个核函数的首次启动，延迟加载的用时至多是立即加载的 1.4 倍",
+        en="loaded lazily, a second kernel's first launch takes at most twice as long as loaded eagerly",
+        zh="第二个核函数的首次启动，延迟加载的用时至多是立即加载的两倍",
         ratio=("lazy.first_of_another.time", "eager.first_of_another.time"),
-        at_most=1.4,
+        at_most=2,
         predicted=5,
         source="its code is there already",
         source_zh="代码已经在设备上",

@@ -59,31 +59,30 @@ def cover(n: int) -> int:
     return -(-n // BLOCK)
 
 
-def check_all(sizes: list[int]) -> None:
-    for n in sizes:
-        data = Sum(n)
-        data.run("add_each", cover(n))
-        for blocks in {7, FULL, cover(n)} if n > 2**20 else {1, 7, FULL, cover(n)}:
-            data.run("add_stride", blocks)
-            data.run("add_narrow", blocks)
-            data.run("add_wide", blocks)
-        if n <= 1000:
-            data.run("add_stride", 1, 1)
-        print(f"n = {n:>10,}: each, stride, narrow, wide: exact")
+def check_all(data: Sum) -> None:
+    data.run("add_each", cover(data.n))
+    for blocks in (7, FULL):
+        for name in ("add_stride", "add_narrow", "add_wide"):
+            data.run(name, blocks)
+    if data.n <= 1000:
+        data.run("add_stride", 1, 1)
+    print(f"n = {data.n:>10,}: each, stride, narrow, wide: exact")
 
 
 def timed(sets: list[Sum], name: str, blocks: int, threads: int = BLOCK, repeats: int = 50) -> wb.Timing:
-    """Two sets of arrays take turns."""
+    """Two sets of arrays take turns. What takes long is repeated less often."""
     return wb.time(
         lambda i: sets[i % 2].launch(name, blocks, threads),
         poison=lambda i: sets[i % 2].poison(),
         check=lambda i: sets[i % 2].check(f"{name}<<<{blocks}, {threads}>>>"),
         repeats=repeats,
+        warmup=min(5, repeats // 2),
     )
 
 
-def time_all(n: int) -> None:
-    sets, nbytes = [Sum(n), Sum(n)], 12 * n
+def time_all(sets: list[Sum]) -> None:
+    n = sets[0].n
+    nbytes = 12 * n
 
     def copied(i: int) -> None:
         got, want = received[:n], np.empty(n, np.int32)
@@ -110,7 +109,7 @@ def time_all(n: int) -> None:
         wb.timing(label, t, nbytes)
         print(f"{name:11}{blocks:7} blocks {t.median * 1e6:9.1f} µs {nbytes / t.median / 1e9:6.0f} GB/s")
 
-    grids = [2**k for k in range(19)]
+    grids = [1, 4, 16, 64, 256, 512, 1024, 2048, 2**12, 2**14, 2**16, 2**18]
     times = [timed(sets, "add_stride", blocks, repeats=5 if blocks < 64 else 20) for blocks in grids]
     rates = [[nbytes / t for t in (x.median, x.high, x.low)] for x in times]
     median, low, high = zip(*rates, strict=True)
@@ -203,9 +202,12 @@ if __name__ == "__main__":
             data.run(name, cover(data.n) if name == "add_each" else FULL)
             print(f"{name} at n = {data.n}: exact")
     else:
-        check_all([1, 31, 1000, 2**18 + 7] + ([2**26] if GPU else []))
+        for n in (1, 31, 1000, 2**18 + 7):
+            check_all(Sum(n))
         if GPU:
-            time_all(2**26)
+            large = [Sum(2**26), Sum(2**26)]
+            check_all(large[0])
+            time_all(large)
         else:
             print("no GPU: nothing is timed")
         claims()
