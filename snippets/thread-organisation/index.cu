@@ -1,12 +1,20 @@
 // Which thread am I? Every thread works out its number from the built-in variables and signs the place of that number.
 
+// clang-format off: short lines read better beside the formula
 // --8<-- [start:number]
-__device__ unsigned thread_in_block() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+__device__ unsigned thread_in_block() {
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
 
-__device__ unsigned block_in_grid() { return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z); }
+__device__ unsigned block_in_grid() {
+    return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
 
-__device__ unsigned number() { return block_in_grid() * (blockDim.x * blockDim.y * blockDim.z) + thread_in_block(); }
+__device__ unsigned number() {
+    return block_in_grid() * (blockDim.x * blockDim.y * blockDim.z) + thread_in_block();
+}
 // --8<-- [end:number]
+// clang-format on
 
 extern "C" {
 

@@ -19,10 +19,10 @@ POISON = 0x80000000
 X = 256
 
 
+# --8<-- [start:allocate]
 class Rows:
     """A matrix of nx × ny int32 on the device, its rows `pitch` bytes apart."""
 
-    # --8<-- [start:allocate]
     def __init__(self, nx: int, ny: int, pitched: bool) -> None:
         self.width, self.ny = 4 * nx, ny
         if pitched:
