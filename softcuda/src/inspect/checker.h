@@ -244,6 +244,7 @@ class Checker : public Observer {
               const Who& first, const Who* second);
     std::string told_of(const Who& who);
     std::string variable_at(uint64_t address);
+    static std::string allocation_text(const Allocation& allocation, uint64_t address);
     void forget_global();
     void restart(Marks& marks);
     void apply_writes();

@@ -1,5 +1,5 @@
 // Plain loads and stores that nothing is to be said of: most of them.  All cells of an instruction are looked at together,
-// and nothing is changed until it is sure that the long way (checker.cpp) would find nothing, and remember the same.
+// and nothing is changed until it is sure that the long way (checker_access.cpp) would find nothing, and remember the same.
 #include "inspect/checker.h"
 
 namespace softcuda::inspect {

@@ -5,6 +5,7 @@
 // CPU works at several warps at a time, and a barrier is nothing.  At a branch that they do not take alike, and at what
 // only some instructions of the scheduler know (schedule.cpp), they part; at a barrier they meet again.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "machine/block.h"
@@ -16,6 +17,13 @@ namespace {
 size_t warps_at_once(const Block& block) {
     constexpr size_t room = 96 << 10;
     return std::clamp<size_t>(room / block.frame_stride, 1, block.warps.size());
+}
+
+// A predicate of a warp that runs the kernel itself.
+uint32_t predicate_of(const Block& block, size_t warp, uint32_t row) {
+    uint32_t mask;
+    std::memcpy(&mask, block.frames + warp * block.frame_stride + row, sizeof mask);
+    return mask;
 }
 
 void run_for_all(Warp* const* warps, size_t count, const Op& op) {
@@ -91,8 +99,8 @@ int64_t Block::run_in_step(int64_t slice) {
                 uint32_t any = all_lanes, all = all_lanes;
                 if (op->predicate != Op::no_row) {
                     any = 0;
-                    for (const auto& warp : warps) {
-                        const uint32_t mask = warp->predicate(op->predicate);
+                    for (size_t i = 0; i < count; ++i) {
+                        const uint32_t mask = predicate_of(*this, i, op->predicate);
                         const uint32_t active = op->predicate_negated ? ~mask : mask;
                         any |= active, all &= active;
                     }

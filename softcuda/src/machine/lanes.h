@@ -42,6 +42,15 @@ inline void each_frame(Warp& warp, F f) {
         frame += stride;
     } while (--left);
 }
+// The same for what needs the warps themselves: f(warp).
+template <class F>
+inline void each_mate(Warp& warp, F f) {
+    Warp* const* const mates = warp.mates;
+    const uint32_t count = warp.in_step;
+    warp.in_step = 1;
+    f(warp);
+    for (uint32_t i = 1; i < count; ++i) f(*mates[i]);
+}
 template <class T>
 inline T* row_in(std::byte* frame, uint32_t offset) {
     return std::launder(reinterpret_cast<T*>(frame + offset));

@@ -207,10 +207,8 @@ template <Region region, class Address, bool planned>
 
 template <Region region, class Address, Planning planning>
 void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
-    size_t mate = 0;
-    each_frame(warp, [&, lanes](std::byte* frame) {
-        Warp& own = mate ? *warp.mates[mate] : warp;
-        ++mate;
+    each_mate(warp, [&op, lanes](Warp& own) {
+        std::byte* const frame = own.frame;
         if constexpr (planning == Planning::follows)
             if (lanes == all_lanes && load_as_planned(row_in<uint32_t>(frame, op.dst), *row_in<Plan>(frame, op.c),
                                                       static_cast<Address>(op.imm), legal_loads<region>(own, op)))
@@ -228,10 +226,8 @@ void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
 void exec_dot(Warp& warp, const Op& op, uint32_t lanes) {
     const Dot& dot = *static_cast<const Dot*>(op.extra);
     const Legal legal{reinterpret_cast<uint64_t>(warp.block->shared), 0, warp.block->shared_bytes};
-    size_t mate = 0;
-    each_frame(warp, [&, lanes](std::byte* frame) {
-        Warp& own = mate ? *warp.mates[mate] : warp;
-        ++mate;
+    each_mate(warp, [&](Warp& own) {
+        std::byte* const frame = own.frame;
         if (lanes != all_lanes || !run_dot(frame, op, dot, legal)) {
             for (size_t i = 0; i < 3 * dot.steps.size(); ++i) dot.parts[i].exec(own, dot.parts[i], lanes);
             return;
@@ -251,21 +247,9 @@ inline void store_row(const R* row, uint32_t lanes, const uint64_t* at, uint64_t
 }
 
 template <Region region, class T, class R, bool vector>
-void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
+[[gnu::noinline]] void store_lanes(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
     uint64_t* at = addresses.at;
-    if constexpr (!vector && sizeof(T) == sizeof(R) && (region == Region::global || region == Region::generic)) {
-        if (std::byte* row = whole_row<region, T>(warp, op, lanes, Access::store)) {
-            std::memcpy(row, warp.row<R>(op.dst), sizeof(T) * warp_size);
-            return;
-        }
-    }
-    if constexpr (!vector && sizeof(T) == sizeof(R) && region == Region::shared) {
-        if (std::byte* row = whole_shared_row<T>(warp, op, lanes)) {
-            std::memcpy(row, warp.row<R>(op.dst), sizeof(T) * warp_size);
-            return;
-        }
-    }
     if constexpr (vector) {
         const uint64_t count = op.small[0];
         if constexpr (region == Region::slot)
@@ -291,6 +275,21 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
         }
         store_row<T, R>(row, lanes, at, 0);
     }
+}
+
+template <Region region, class T, class R, bool vector>
+void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
+    each_mate(warp, [&op, lanes](Warp& own) {
+        std::byte* row = nullptr;
+        if constexpr (!vector && sizeof(T) == sizeof(R) && (region == Region::global || region == Region::generic))
+            row = whole_row<region, T>(own, op, lanes, Access::store);
+        if constexpr (!vector && sizeof(T) == sizeof(R) && region == Region::shared)
+            row = whole_shared_row<T>(own, op, lanes);
+        if (row)
+            std::memcpy(row, own.row<R>(op.dst), sizeof(T) * warp_size);
+        else
+            store_lanes<region, T, R, vector>(own, op, lanes);
+    });
 }
 
 // --- choosing among them

@@ -237,8 +237,8 @@ std::shared_ptr<const Memory::View> merged(std::shared_ptr<const Memory::View> o
 }  // namespace
 
 void Worker::look_at_memory() {
+    if (launch.memory->is_current(seen_.get())) return;
     auto now = launch.memory->view();
-    if (now == seen_) return;
     if (view) past_views_.push_back(std::move(view));
     seen_ = std::move(now);
     view = merged(seen_, launch.config->elsewhere);

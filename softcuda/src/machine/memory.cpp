@@ -1,6 +1,7 @@
 #include "machine/memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -52,6 +53,7 @@ struct Memory::State {
     uint64_t used = 0;
     uint64_t next_serial = 1;
     std::shared_ptr<const View> view = std::make_shared<View>();
+    std::atomic<const View*> newest{view.get()};
     std::deque<Allocation> freed;  // the latest, without their pages: for messages
 
     template <class Change>
@@ -59,6 +61,7 @@ struct Memory::State {
         auto next = std::make_shared<View>(*view);
         change(*next);
         view = std::move(next);
+        newest.store(view.get(), std::memory_order_release);
     }
     void insert(const Allocation& allocation) {
         change([&](View& next) { next.insert(allocation); });
@@ -152,6 +155,8 @@ std::shared_ptr<const Memory::View> Memory::view() const {
     std::lock_guard lock(state_->mutex);
     return state_->view;
 }
+
+bool Memory::is_current(const View* seen) const { return state_->newest.load(std::memory_order_acquire) == seen; }
 
 std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes) const {
     if (address < 4096) return "a null pointer";

@@ -47,6 +47,7 @@ class Memory {
     // A consistent, sorted view that a running launch may keep.
     using View = MemoryView;
     std::shared_ptr<const View> view() const;
+    bool is_current(const View* seen) const;  // of a view that is kept: whether view() is it still
     static const Allocation* find(const View& view, uint64_t address) { return view.find(address); }
     // "12 bytes past the end of allocation 3 (400 bytes, cuMemAlloc)", "inside …, which has been freed", "in no allocation",
     // "a null pointer" …

@@ -36,6 +36,15 @@ void copy_slots(const std::vector<Slot>& from, std::byte* from_rows, const std::
     }
 }
 
+void copy_row(Row row, const std::byte* from_rows, std::byte* to_rows) {
+    constexpr size_t words = 4 * warp_size;
+    if (row.element_bytes == 4)
+        std::memcpy(to_rows + row.offset, from_rows + row.offset, words);
+    else
+        std::memcpy(to_rows + row.offset, from_rows + row.offset,
+                    row.element_bytes ? row.element_bytes * size_t(warp_size) : 4);
+}
+
 }  // namespace
 
 Frame* WarpState::make_frame(const Function& function, Frame* parent, uint32_t local_base, uint32_t stack_taken) {
@@ -77,7 +86,11 @@ uint32_t WarpState::begin_kernel(const Function& kernel) {
     for (size_t i = 0; i < (first ? kernel.specials.size() : kernel.block_specials); ++i) {
         const auto& [special, row] = kernel.specials[i];
         const bool of_row = special == Special::ctaid_y || special == Special::ctaid_z;
-        if (first || !of_row || !same_row) fill_special(special, row, *this, kernel_frame);
+        if (!first && of_row && same_row) continue;
+        if (first || index == 0)
+            fill_special(special, row, *this, kernel_frame);
+        else  // the same for all warps of a block: the first has it
+            copy_row(row, block->frames, kernel_frame.rows);
     }
     if (first || observer) return 0;
     return same_row ? kernel.block_begin : kernel.row_begin;
