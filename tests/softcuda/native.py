@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import subprocess
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,19 @@ def build_folder() -> Path:
     if not builds:
         pytest.fail("softcuda is not built here: make setup", pytrace=False)
     return max(builds, key=lambda path: path.stat().st_mtime).parent
+
+
+def levels() -> list[str]:
+    """The SIMD levels that this CPU can run, and the build that is tested has."""
+    if "SOFTCUDA_BUILD" in os.environ or platform.machine() not in ("x86_64", "AMD64"):
+        return ["generic"]
+    flags = set(Path("/proc/cpuinfo").read_text().split())
+    return ["generic"] + ["avx2"] * ("avx2" in flags and "fma" in flags) + ["avx512"] * ("avx512bw" in flags)
+
+
+def patience(seconds: float) -> float:
+    """The time limit for a program that computes for long: code with sanitizers takes several times as long."""
+    return seconds * 6 if "SOFTCUDA_BUILD" in os.environ else seconds
 
 
 def clean_environment() -> dict[str, str]:

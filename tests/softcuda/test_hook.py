@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import native
 import pytest
 
 from softcuda import _toolkit
@@ -74,7 +75,7 @@ def run(soft):
     """Run a program with `soft` as softcuda's library and the given environment."""
 
     def run(program: str = PROGRAM, **environment: str) -> subprocess.CompletedProcess[str]:
-        clean = {key: value for key, value in os.environ.items() if not key.startswith("SOFTCUDA")}
+        clean = native.clean_environment()
         clean.pop("LD_LIBRARY_PATH", None)
         clean["PATH"] = os.pathsep.join(
             entry for entry in clean["PATH"].split(os.pathsep) if entry != str(_toolkit.stand_in())

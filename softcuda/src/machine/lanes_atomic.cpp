@@ -1,5 +1,6 @@
 // atom and red: lanes one after another, in lane order.
 #include <cmath>
+#include <type_traits>
 
 #include "machine/access.h"
 #include "machine/half.h"
@@ -83,7 +84,8 @@ float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysi
 
 template <class T>
 Exec integer_operation(const std::string_view name) {
-    if (name == "add") return atomic<T>([](T old, T b, T) -> T { return static_cast<T>(old + b); });
+    using U = std::make_unsigned_t<T>;  // a sum wraps around
+    if (name == "add") return atomic<U>([](U old, U b, U) -> U { return static_cast<U>(old + b); });
     if (name == "min") return atomic<T>([](T old, T b, T) -> T { return b < old ? b : old; });
     if (name == "max") return atomic<T>([](T old, T b, T) -> T { return old < b ? b : old; });
     if (name == "inc") return atomic<T>([](T old, T b, T) -> T { return old >= b ? T(0) : T(old + 1); });

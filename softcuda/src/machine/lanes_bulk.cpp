@@ -1,6 +1,7 @@
 // Bulk copies and reductions between global memory and the shared memory of a cluster, st.async, red.async, st.bulk.
 //
 // When they land is async.h's business.
+#include <type_traits>
 #include <utility>
 
 #include "machine/access.h"
@@ -30,7 +31,8 @@ constexpr Reduction reduction(F) {
 
 template <class T>
 Reduction integer_reduction(std::string_view name) {
-    if (name == "add") return reduction<T>([](T a, T b) -> T { return static_cast<T>(a + b); });
+    using U = std::make_unsigned_t<T>;  // a sum wraps around
+    if (name == "add") return reduction<U>([](U a, U b) -> U { return static_cast<U>(a + b); });
     if (name == "min") return reduction<T>([](T a, T b) -> T { return b < a ? b : a; });
     if (name == "max") return reduction<T>([](T a, T b) -> T { return a < b ? b : a; });
     if (name == "inc") return reduction<T>([](T a, T b) -> T { return a >= b ? T(0) : T(a + 1); });

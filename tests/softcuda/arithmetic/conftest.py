@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,19 +13,11 @@ from reference import Unsupported
 HERE = Path(__file__).parent
 
 
-def levels() -> list[str]:
-    """The SIMD levels that this CPU can run."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        return ["generic"]
-    flags = set(Path("/proc/cpuinfo").read_text().split())
-    return ["generic"] + ["avx2"] * ("avx2" in flags and "fma" in flags) + ["avx512"] * ("avx512bw" in flags)
-
-
 @pytest.fixture(scope="session")
 def calculator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
     lanes = [f"machine/lanes_{family}.cpp" for family in ("integer", "video", "float", "half", "compare", "convert")]
     objects = native.objects("machine/float_formats.cpp", "ptx/ast.cpp", *lanes)
-    have = [f"-DSOFTCUDA_HAVE_{level.upper()}" for level in levels() if level != "generic"]
+    have = [f"-DSOFTCUDA_HAVE_{level.upper()}" for level in native.levels() if level != "generic"]
     program = native.program(
         tmp_path_factory.mktemp("calculator") / "calculator", [HERE / "calculator.cpp"], *have, using=objects
     )
@@ -39,7 +30,7 @@ def calculator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.
 Run = Callable[..., list[list[int]]]
 
 
-@pytest.fixture(params=levels())
+@pytest.fixture(params=native.levels())
 def run(request: pytest.FixtureRequest, calculator: subprocess.Popen[str]) -> Run:
     """run("add.s32", "r4 r4 r4", a, b): what the destination holds afterwards, for as many values as a and b have.
 

@@ -192,6 +192,7 @@ extern "C" __global__ void piled_bulk(const int* in, int* out, int n) {
     }
 REDUCE(add_f32, float, "add.f32")
 REDUCE(add_f64, double, "add.f64")
+REDUCE(add_s32, int, "add.s32")
 REDUCE(min_s32, int, "min.s32")
 REDUCE(max_u64, unsigned long long, "max.u64")
 REDUCE(xor_b32, unsigned, "xor.b32")
@@ -324,6 +325,7 @@ def peak() -> int:
     [
         ("add_f32", np.float32, np.add),
         ("add_f64", np.float64, np.add),
+        ("add_s32", np.int32, np.add),
         ("min_s32", np.int32, np.minimum),
         ("max_u64", np.uint64, np.maximum),
         ("xor_b32", np.uint32, np.bitwise_xor),
@@ -332,6 +334,8 @@ def peak() -> int:
 )
 def test_bulk_reductions(module, name, dtype, f):
     old, given = (np.random.default_rng(s).integers(0, 50, 64).astype(dtype) for s in (3, 4))
+    if name == "add_s32":  # sums wrap around
+        old[:2], given[:2] = (2**31 - 1, -(2**31)), (1, -1)
     got = old.copy()
     module.get_function(name)(cuda.In(given), cuda.InOut(got), block=(64, 1, 1))
     assert np.array_equal(got, f(old, given))
