@@ -143,7 +143,7 @@ constexpr Text texts[] = {
           "the graph update was not performed because it included changes which violated constraints "
           "specific to instantiated graph update"),
     ENTRY(CUDA_ERROR_EXTERNAL_DEVICE, "an async error has occurred in external entity outside of CUDA"),
-    ENTRY(CUDA_ERROR_INVALID_CLUSTER_SIZE, "misconfigured cluster or other invalid cluster size"),
+    ENTRY(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a kernel launch error has occurred due to cluster misconfiguration"),
     ENTRY(CUDA_ERROR_FUNCTION_NOT_LOADED, "the function is not loaded"),
     ENTRY(CUDA_ERROR_INVALID_RESOURCE_TYPE, "invalid resource type"),
     ENTRY(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "invalid resource configuration"),

@@ -303,6 +303,11 @@ constexpr size_t old_param_limit = 32764;
 CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
     return in_context([&](auto&) {
         require(x > 0 && y > 0 && z > 0);
+        const uint64_t most = uint64_t(device().attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
+        if (uint64_t(x) * uint64_t(y) * uint64_t(z) > most)  // what else may be wrong with it, the launch tells
+            fail(CUDA_ERROR_INVALID_VALUE, "launch of kernel " + find<Kernel>(handle)->function->name +
+                                               " refused: a block of " + text({unsigned(x), unsigned(y), unsigned(z)}) +
+                                               " threads, at most " + std::to_string(most));
         find<Kernel>(handle)->old_block = {unsigned(x), unsigned(y), unsigned(z)};
     });
 }

@@ -47,7 +47,7 @@ def test_the_reason_is_on_stderr(program):
         "f(numpy.intp(0), block=(2048, 1, 1))\n",
         SOFTCUDA_QUIET="0",
     )
-    assert "launch of kernel scale refused: a block of (2048, 1, 1) threads, at most (1024, 1024, 64)" in done.stderr
+    assert "launch of kernel scale refused: a block of (2048, 1, 1) threads, at most 1024" in done.stderr
 
 
 def test_launch_bounds(context, compile):
@@ -119,6 +119,16 @@ def test_kernel_params_and_extra_agree(context, raw, mark):
     assert raw.cuModuleGetFunction(ctypes.byref(function), raw_module, b"nothing") == 500  # NOT_FOUND
     assert raw.cuModuleUnload(raw_module) == 0
     assert raw.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, params, None) == 400  # INVALID_HANDLE
+
+
+def test_a_block_too_large_is_refused_before_the_launch(context, raw):
+    """By the call that sets its shape, which PyCUDA makes first; so on an H200 with driver 580."""
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    assert raw.cuModuleLoadData(ctypes.byref(module), PTX) == 0
+    assert raw.cuModuleGetFunction(ctypes.byref(function), module, b"store") == 0
+    assert raw.cuFuncSetBlockShape(function, 1024, 1, 1) == 0
+    assert raw.cuFuncSetBlockShape(function, 2048, 1, 1) == 1  # INVALID_VALUE
+    assert raw.cuModuleUnload(module) == 0
 
 
 PTX = b"""
