@@ -200,7 +200,8 @@ def record(book: Book, article: str) -> str:
 WORDS = {
     "en": {
         "summary": "Line by line",
-        "launch": "launch {}, ",
+        "launch": "launch {}",
+        "comma": ", ",
         "equal": "as on the GPU",
         "counted": "counted on PTX",
         "line": "line",
@@ -217,7 +218,8 @@ WORDS = {
     },
     "zh": {
         "summary": "逐行计数",
-        "launch": "第 {} 次启动，",
+        "launch": "第 {} 次启动",
+        "comma": "，",
         "equal": "与 GPU 相等",
         "counted": "按 PTX 计数",
         "line": "行",
@@ -293,17 +295,19 @@ def fold_out(page: Page, language: str, one: Wanted, listing: Block | None, root
     foot += "".join(f"<td{classes(c)}>{cell(c, total, words)}</td>" for c in columns) + "<td></td></tr>"
     table = f"<table><thead><tr>{head}<td></td></tr><tr>{names}</tr></thead><tbody>{body}</tbody>"
     table += f"<tfoot>{foot}</tfoot></table>"
+    which = words["launch"].format(one.launch) if one.launch > 1 else ""
     legend = words["legend"].format(
         kernel=f"<code>{one.kernel}</code>",
-        launch=words["launch"].format(one.launch) if one.launch > 1 else "",
+        launch=f"{which}{words['comma']}" if which else "",
         grid="×".join(map(str, launch["grid"])),
         block="×".join(map(str, launch["block"])),
         root=root,
     )
-    label = f"{words['summary']}: {one.kernel}"
+    name = f"{one.kernel} · {which}" if which else one.kernel
+    label = f"{words['summary']}: {name}"
     return (
         f'<div class="wb-lines" data-search-exclude><details><summary>{words["summary"]}'
-        f'<span class="wb-lines__kernel"> · {one.kernel}</span></summary>'
+        f'<span class="wb-lines__kernel"> · {name}</span></summary>'
         f'<div class="wb-lines__view" tabindex="0" role="group" aria-label="{label}">{table}</div>'
         f'<p class="wb-lines__legend">{legend}</p></details></div>'
     )
