@@ -15,7 +15,7 @@ extern "C" __global__ void chain(const float* from, float* to, float a, float c,
 // --8<-- [end:chain]
 
 // --8<-- [start:lean]
-// The same chain with one register less to read in each step: x <- a x + x.
+// The same chain with fewer registers to read in each step: x <- a x + x.
 extern "C" __global__ void lean(const float* from, float* to, float a, int steps, long long* clocks) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float x = from[i];
