@@ -52,15 +52,15 @@ class Walks:
         module.get_function("lay_out")(cuda.In(following), self.nodes, np.uint32(count), block=(256, 1, 1), grid=grid)
         self.last = cuda.mem_alloc(4 * 32 * warps)
 
-    def plan(self, walkers: int, steps: int, turns: int = 3, lanes: int = 1) -> None:
+    def plan(self, walkers: int, steps: int, turns: int = 3, lanes: int = 1, skip: int = 0) -> None:
         """The starts for `turns` launches of warps with `lanes` lanes that walk.
 
-        Walks of one launch, and of launches in turn, have no node in common.
+        Walks of one launch, and of launches in turn, have no node in common; nor have plans with other `skip`s.
         """
         apart = self.count // walkers
-        assert apart >= steps * turns, f"{walkers} walks of {steps} steps, {turns} times over, meet"
+        assert apart >= skip + steps * turns, f"{walkers} walks of {steps} steps, {turns} times over, meet"
         self.walkers, self.steps, self.turns, self.lanes = walkers, steps, turns, lanes
-        self.places = [np.arange(walkers) * apart + turn * steps for turn in range(turns)]
+        self.places = [np.arange(walkers) * apart + skip + turn * steps for turn in range(turns)]
         self.first = [cuda.to_device(self.order[places]) for places in self.places]
 
     def poison(self, _: int = 0) -> None:
@@ -124,8 +124,10 @@ def time_all(count: int) -> None:
                 wb.value(f"{name}_{warps}.latency", t.median / steps, "s")
             print(f"{warps:>10}{t.median * 1e6:>10.1f}{loads / t.median / 1e9:>8.2f}{t.median / steps * 1e9:>8.0f}")
     print()
-    for lanes, sides, name in ((1, 1, "alone"), (2, 1, "one_path"), (2, 2, "two_paths")):
-        walks.plan(lanes, 2000, turns=32)  # more than are launched: no node is met twice
+    scratch = cuda.mem_alloc(2**28)
+    for i, (lanes, sides, name) in enumerate(((1, 1, "alone"), (2, 1, "one_path"), (2, 2, "two_paths"))):
+        walks.plan(lanes, 2000, turns=32, skip=i * 32 * 2000)  # more than are launched: no node is met twice
+        cuda.memset_d32(scratch, 0, 2**26)  # and nothing of the walks is left in the L2
         t = wb.time(partial(launch_parted, walks, sides), poison=walks.poison, check=walks.check, repeats=20)
         wb.timing(name, t)
         wb.value(f"{name}.step", t.median / walks.steps, "s", (t.low / walks.steps, t.high / walks.steps))
@@ -170,24 +172,14 @@ def claims() -> None:
         source_zh="字节：随机扇区每个 64 字节，总共 4.2 TB/s",
     )
     wb.claim(
-        "parted_lanes_overlap",
-        en="two lanes of a warp that wait for loads on two paths take no longer than on one",
-        zh="同一线程束的两个通道分在两条路径上等待加载，用时不超过同在一条路径上",
+        "parted_lanes_wait_in_turn",
+        en="two lanes of a warp that wait for loads on two paths take at least 1.7 times as long as on one",
+        zh="同一线程束的两个通道分在两条路径上等待加载，用时至少是同在一条路径上的 1.7 倍",
         ratio=("two_paths.time", "one_path.time"),
-        at_most=1.0,
+        at_least=1.7,
         predicted=2.0,
         source="Damani et al. 2022: a warp's parts wait one after another",
         source_zh="Damani 等，2022：线程束的各部分依次等待",
-    )
-    wb.claim(
-        "parted_lanes_cost_as_one",
-        en="and at most 1.15 times as long as one lane alone",
-        zh="并且至多是单独一个通道的 1.15 倍",
-        ratio=("two_paths.time", "alone.time"),
-        at_most=1.15,
-        predicted=1.0,
-        source="latency: two chains that wait at the same time (predicted after the first run)",
-        source_zh="延迟：两条链同时等待（第一次运行之后的预测）",
     )
 
 
