@@ -278,6 +278,10 @@ class Launch {
         std::array<uint32_t, 3> block{};
     };
     Taken take_cluster();
+    // The multiprocessor of a block that starts: its turn's, or the next one on which nothing runs; until it is left.
+    uint32_t enter_sm(uint64_t number);
+    void leave_sm(uint32_t sm) { on_sm[sm].fetch_sub(1, std::memory_order_release); }
+    std::unique_ptr<std::atomic<uint32_t>[]> on_sm;  // how many blocks each multiprocessor runs
 
   private:
     std::mutex mutex_;

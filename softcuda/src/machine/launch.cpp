@@ -76,6 +76,18 @@ std::array<uint32_t, 3> Launch::first_block(uint64_t cluster) const {
             static_cast<uint32_t>(cluster / (across * down) * shape.z)};
 }
 
+uint32_t Launch::enter_sm(uint64_t number) {
+    const auto sms = static_cast<uint32_t>(machine->sm_count);
+    const auto first = static_cast<uint32_t>(number % sms);
+    for (uint32_t i = 0; i < sms; ++i) {
+        const uint32_t sm = (first + i) % sms;
+        uint32_t none = 0;
+        if (on_sm[sm].compare_exchange_strong(none, 1, std::memory_order_acquire)) return sm;
+    }
+    on_sm[first].fetch_add(1, std::memory_order_relaxed);
+    return first;
+}
+
 Launch::Taken Launch::take_cluster() {
     const uint64_t turn = next_cluster.fetch_add(1, std::memory_order_relaxed);
     if (turn >= cluster_count) return {};
@@ -174,7 +186,7 @@ void Worker::start_block(Block& block, uint64_t number) {
     block.index[0] = static_cast<uint32_t>(number % grid.x);
     block.index[1] = static_cast<uint32_t>(number / grid.x % grid.y);
     block.index[2] = static_cast<uint32_t>(number / (uint64_t(grid.x) * grid.y));
-    block.smid = static_cast<uint32_t>(number % static_cast<uint64_t>(launch.machine->sm_count));
+    block.smid = launch.enter_sm(number);
     block.live = static_cast<uint32_t>(launch.config->block.count());
     block.pending_barriers = 0;
     for (Barrier& barrier : block.barriers) barrier.pending = false;
@@ -301,6 +313,7 @@ bool Worker::run_turn(Cluster& cluster) {
             if (block.live == 0) {
                 finish_copies(block);
                 if (launch.observer) launch.observer->block_end(block.warps[0]->place());
+                launch.leave_sm(block.smid);
                 idle_blocks_.push_back(&block);
                 cluster.ranks[block.cluster_rank] = nullptr;
                 blocks.erase(blocks.begin() + static_cast<ptrdiff_t>(i));
@@ -531,6 +544,7 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
     launch.kernel = &kernel;
     launch.config = &config;
     launch.machine = &machine;
+    launch.on_sm = std::make_unique<std::atomic<uint32_t>[]>(size_t(machine.sm_count));
     launch.memory = &memory;
     launch.observer = observer;
     launch.printer = &printer;

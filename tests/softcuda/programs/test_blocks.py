@@ -209,3 +209,26 @@ def test_grid_sync(context, raw: ctypes.CDLL) -> None:
     too_many = 132 * 32 + 1
     assert raw.cuLaunchCooperativeKernel(function, too_many, 1, 1, 1024, 1, 1, 0, None, arguments) == 720
     assert raw.cuModuleUnload(module) == 0
+
+
+def test_a_multiprocessor_that_is_busy_takes_no_other_block(compile) -> None:
+    """While block 0 waits for 300 others to end, its multiprocessor is its own: %smid names another for block 132."""
+    kernel = compile(
+        """
+        extern "C" __global__ void crowd(int *busy, int *met, volatile int *ended)
+        {
+            unsigned sm;
+            asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+            if (atomicAdd(&busy[sm], 1)) atomicAdd(met, 1);
+            if (blockIdx.x == 0) while (*ended < 300) {}
+            __threadfence();
+            atomicSub(&busy[sm], 1);
+            __threadfence();
+            atomicAdd((int*)ended, 1);
+        }
+        """
+    ).get_function("crowd")
+    sms = cuda.Context.get_device().multiprocessor_count
+    busy, met, ended = np.zeros(sms, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32)
+    kernel(cuda.InOut(busy), cuda.InOut(met), cuda.InOut(ended), block=(1, 1, 1), grid=(400, 1))
+    assert ended[0] == 400 and met[0] == 0 and not busy.any()
