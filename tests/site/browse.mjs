@@ -30,15 +30,22 @@ async function open(path, scheme, width = 1280) {
 
 async function look(path, language, scheme) {
   const { context, page, told } = await open(path, scheme);
-  const shown = await page.evaluate(() => ({
-    lang: document.documentElement.lang,
-    scheme: document.body.dataset.mdColorScheme,
-    raw: (document.querySelector("article")?.innerText ?? "").match(/\\\(|\\\[|\$\$|\{\{ |WARPBOOK\d/)?.[0],
-    error: document.querySelector(".katex-error")?.textContent,
-    math: [...document.querySelectorAll(".wb-math")].filter((m) => !m.querySelector(".katex-html")).length,
-    alternates: [...document.querySelectorAll("link[hreflang]")].map((link) => link.hreflang).sort().join(),
-    missing: document.querySelectorAll(".wb-missing").length,
-  }));
+  const shown = await page.evaluate(() => {
+    const prose = () => { // code and formulas may hold what looks like one left as written
+      const article = document.querySelector("article")?.cloneNode(true);
+      article?.querySelectorAll("pre, code, script, style, .katex").forEach((element) => element.remove());
+      return article?.textContent ?? "";
+    };
+    return {
+      lang: document.documentElement.lang,
+      scheme: document.body.dataset.mdColorScheme,
+      raw: prose().match(/\\\(|\\\[|\$\$|\{\{ |WARPBOOK\d/)?.[0],
+      error: document.querySelector(".katex-error")?.textContent,
+      math: [...document.querySelectorAll(".wb-math")].filter((m) => !m.querySelector(".katex-html")).length,
+      alternates: [...document.querySelectorAll("link[hreflang]")].map((link) => link.hreflang).sort().join(),
+      missing: document.querySelectorAll(".wb-missing").length,
+    };
+  });
   if (shown.lang !== language) told(`lang is ${shown.lang}`);
   if (shown.scheme !== (scheme === "dark" ? "slate" : "default")) told(`colours are ${shown.scheme}`);
   if (shown.raw || shown.error || shown.math) told(`left as written: ${shown.raw ?? shown.error ?? "a formula"}`);
