@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from warpbook.book import LANGUAGES, Book, BookError
+from warpbook.pages import Page
 from warpbook.values import attribute
 
 FILE = "glossary.toml"
@@ -140,9 +141,8 @@ def markdown(book: Book, language: str) -> list[str]:
                 raise BookError(f'{book.relative(book.docs / FILE)}: "{one.names["en"]}": there is no page {one.page}')
             more = ""
             if explained:
-                title = re.search(r"^# (.+?)\s*(?:\{.*)?$", explained.read_text("utf-8"), re.MULTILINE)
                 address = explained.relative_to(book.docs / language).as_posix()
-                more = f"{' ' if language == 'en' else ''}→ [{title[1] if title else one.page}]({address})"
+                more = f"{' ' if language == 'en' else ''}→ [{Page(book, explained).title}]({address})"
             lines += [
                 f"{one.names[language]} <span lang={LANG[other]}>{one.names[other]}</span> {{ #{one.anchor} }}",
                 f":   {one.says[language]}{more}",
