@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbook import claims, gutter, prose, records
+from warpbook import claims, gutter, prose, records, translation
 from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
 from warpbook.pages import Block, Page
@@ -22,6 +22,8 @@ def problems(book: Book, devices: list[str]) -> list[str]:
                 out.append(str(error))
     if out:
         return out
+    for path in book.pages("zh"):
+        out += translation.problems(book, path)
     for article in book.articles():
         out += parted(book, article) + unnamed(book, article)
         out += gutter.stale(book, article)

@@ -1,4 +1,4 @@
-"""`python -m warpbook serve | site | record | merge | check | claims`. Bad input is one line and status 1."""
+"""`python -m warpbook serve | site | record | merge | check | followed | claims`. Bad input is one line, status 1."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     merge = commands.add_parser("merge", help="take newer parts of other record folders into records/")
     merge.add_argument("folders", nargs="+", type=Path, help="holding <device>/<article>.json, as records/ does")
     commands.add_parser("check", help="pages, records and claims, without running anything")
+    follow = commands.add_parser("followed", help="note that a Chinese page follows what its English twin says now")
+    follow.add_argument("pages", nargs="+", metavar="docs/zh/PAGE.md[#anchor]")
     held = commands.add_parser("claims", help="every claim and what the records say of it; status 1 if one falls short")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
     options = parser.parse_args(arguments)
@@ -48,6 +50,12 @@ def main(arguments: list[str] | None = None) -> int:
             from warpbook.recorder import merge as take_in
 
             print("\n".join(take_in(book, options.folders)))
+        elif options.command == "followed":
+            from warpbook import translation
+
+            for target in options.pages:
+                marked = [section.anchor for section in translation.mark(book, target)]
+                print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
         elif options.command == "claims":
             return claims(book, options.device)
         else:

@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import glossary, labs, mathematics, notebooks, render
+from warpbook import glossary, labs, mathematics, notebooks, render, translation
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -92,10 +92,24 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
     content = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", content)  # the empty corner of a table heads nothing
     if name in state.pages:
         check_rendered(content, state.pages[name])
+        content = late(content, state.pages[name])
         if state.pages[name].article not in glossary.UNLINKED:
             content = glossary.link(state.book, content, state.language, root)
         content += labs.links(state.book, state.pages[name].article, state.language, root)
     return render.place(content, state.tokens.get(name, {}))
+
+
+def late(content: str, page: Page) -> str:
+    """The page with a line under its heading that says where it lags behind the English one."""
+    english = state.book.docs / "en" / page.path.relative_to(state.book.docs / state.language)
+    if state.language not in translation.LAGS or not english.exists():
+        return content
+    try:
+        told = translation.banner(Page(state.book, english), page, state.language)
+    except BookError as error:
+        log.warning(str(error))
+        return content
+    return re.sub(r"(</h1>|\A(?!.*</h1>))", lambda match: match[0] + told, content, count=1, flags=re.DOTALL)
 
 
 def check_rendered(content: str, page: Page) -> None:

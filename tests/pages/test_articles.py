@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import checks, claims, compare, counters, records
+from warpbook import checks, claims, compare, counters, records, translation
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
 from warpbook.pages import Page
 from warpbook.render import markdown_of
@@ -114,6 +114,11 @@ def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> Non
 @pytest.mark.parametrize("article", ARTICLES)
 def test_both_languages_show_the_same_blocks_and_names(article: str) -> None:
     fail_if(checks.parted(BOOK, article) + checks.unnamed(BOOK, article))
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("docs/zh/")])
+def test_the_chinese_page_follows_the_english_one(name: str) -> None:
+    fail_if(translation.problems(BOOK, BOOK.root / name))
 
 
 @pytest.mark.parametrize(("device_name", "article"), RECORDED)
