@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import glossary, labs, mathematics, notebooks, render, translation
+from warpbook import glossary, labs, mathematics, notebooks, plain, render, takeaway, translation
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -31,6 +31,7 @@ class State:
         self.values = Values(self.book)
         self.tokens: dict[str, dict[str, str]] = {}
         self.pages: dict[str, Page] = {}
+        self.plain: dict[Path, str] = {}
 
 
 state: State
@@ -77,6 +78,7 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
         log.warning(problem)
     state.tokens[page.file.src_uri] = made.tokens
     state.pages[page.file.src_uri] = source
+    state.plain[path] = plain.markdown(made)
     return re.sub(r"\A---\n.*?\n---\n", "", made.markdown, flags=re.DOTALL)
 
 
@@ -96,6 +98,7 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
         if state.pages[name].article not in glossary.UNLINKED:
             content = glossary.link(state.book, content, state.language, root)
         content += labs.links(state.book, state.pages[name].article, state.language, root)
+        content += takeaway.links(state.pages[name], state.language)
     return render.place(content, state.tokens.get(name, {}))
 
 
@@ -180,3 +183,8 @@ def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         'data-md-component="search" role="dialog"', f'data-md-component="search" role="dialog" aria-label="{search}"'
     )
     return re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    url = (config.site_url or "/").rstrip("/") + "/"
+    takeaway.write(state.book, state.language, state.plain, Path(config.site_dir), url)

@@ -6,13 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from warpbook import notebooks
+from warpbook import notebooks, plain
 from warpbook.book import here
 from warpbook.compare import difference
-from warpbook.run import run_program
+from warpbook.pages import Page
+from warpbook.render import markdown_of
+from warpbook.run import run_page, run_program
+from warpbook.values import Values
 
 BOOK = here()
 PROGRAMS = [BOOK.snippets / name for name in ("reduction/shuffles.py", "reduction/branch.py")]
@@ -24,26 +28,57 @@ cells = json.loads(Path(sys.argv.pop(1)).read_text())["cells"]
 sys.path.insert(0, "")
 for cell in cells:
     text = "".join(cell["source"])
+    head, _, body = text.partition("\\n")
     if text.startswith("%%writefile "):
-        head, _, body = text.partition("\\n")
         Path(head.split()[1]).write_text(body + "\\n")
+    elif text.startswith("%%or_skip"):
+        or_skip("", body)
     elif cell["cell_type"] == "code":
         exec(compile(text, "<cell>", "exec"), globals())
 """
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
-def test_a_notebook_runs_in_an_empty_folder(program, tmp_path):
-    path = tmp_path / "taken.ipynb"
-    path.write_text(notebooks.notebook(BOOK, program, "en"))
-    empty = tmp_path / "empty"
+ARTICLES = [path.stem for path in BOOK.in_reading_order("en") if Page(BOOK, path).python]
+
+
+def run_taken(text: str, folder: Path) -> str:
+    """What a notebook prints, run from top to bottom in an empty folder."""
+    path = folder / "taken.ipynb"
+    path.write_text(text)
+    empty = folder / "empty"
     empty.mkdir()
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH" or "softcuda" in value}
     done = subprocess.run(
         [sys.executable, "-c", RUNNER, str(path)], cwd=empty, env=env, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    assert difference("notebook", run_program(BOOK, program).stdout, done.stdout) is None
+    return done.stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_a_program_s_notebook_runs_in_an_empty_folder(program, tmp_path):
+    printed = run_taken(notebooks.notebook(BOOK, program, "en"), tmp_path)
+    assert difference("notebook", run_program(BOOK, program).stdout, printed) is None
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("article", ARTICLES)
+def test_an_article_s_notebook_runs_from_top_to_bottom(article, tmp_path):
+    page = Page(BOOK, BOOK.page_of(article, "en"))
+    text = plain.markdown(markdown_of(page, "en", Values(BOOK)))
+    taken = notebooks.of_page(page, text, "en", "https://example.org/", "NVIDIA H200")
+    assert len([cell for cell in json.loads(taken)["cells"] if cell.get("outputs")]) > 0
+    printed = run_taken(taken, tmp_path)
+    assert difference("notebook", "".join(run_page(page)), printed) is None
+
+
+def test_a_cell_that_the_device_cannot_serve_is_skipped_aloud(small, write, tmp_path):
+    helper = "class Skipped(Exception): pass\ndef needs(what):\n    print('skipped:', what)\n    raise Skipped"
+    write("snippets/warpbench.py", helper)
+    blocks = "```python\nimport warpbench as wb\nwb.needs('9.0')\n```\n\n```python\nprint(2)\n```\n"
+    page = Page(small, write("docs/en/x.md", f"# X\n\n{blocks}"))
+    taken = notebooks.of_page(page, page.source, "en", "https://example.org/", "H200")
+    assert run_taken(taken, tmp_path) == "skipped: 9.0\n2\n"
 
 
 def test_cells_are_the_program_cut_where_its_definitions_are(small, write):

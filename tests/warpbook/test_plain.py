@@ -1,0 +1,74 @@
+"""A page as plain Markdown: nothing of HTML or of the book's own marks is left, and its blocks can be cut out again."""
+
+from __future__ import annotations
+
+import pytest
+
+from warpbook import llms, plain
+from warpbook.book import LANGUAGES, here
+from warpbook.pages import Page
+from warpbook.render import Rendered, markdown_of
+from warpbook.values import Values
+
+BOOK = here()
+VALUES = Values(BOOK)
+
+
+def text_of(markdown: str, **tokens: str) -> str:
+    return plain.markdown(Rendered(markdown, tokens))
+
+
+def test_anchors_values_and_front_matter_go():
+    value = '<data class="wb-value" value="2"><a href="r">2&nbsp;ms</a></data>'
+    assert text_of(f"---\na: b\n---\n\n# X {{ #x }}\n\nIt takes {value}.\n") == "# X\n\nIt takes 2\u00a0ms.\n"
+
+
+def test_an_output_stands_under_its_block():
+    box = (
+        '<div class="wb-output"><details open><summary>Output</summary><pre data-device="a"><samp>1 &lt; 2\n3</samp>'
+        '</pre><pre data-device="b" hidden><samp>other</samp></pre></details><div class="wb-switch"><button>b</button>'
+        "</div></div>"
+    )
+    made = text_of("```python\nprint(1)\n\n\n\nprint(2)\n```\n\nWARPBOOK0TOKEN\n", WARPBOOK0TOKEN=box)
+    assert made == "```python\nprint(1)\n\n\n\nprint(2)\n```\n\n*Output*\n\n```text\n1 < 2\n3\n```\n"
+    assert plain.cells(made) == [("code", "print(1)\n\n\n\nprint(2)", "1 < 2\n3")]
+
+
+def test_a_box_is_a_quotation_and_its_block_a_cell():
+    made = text_of('Why?\n\n??? success "Answer"\n    So.\n\n    ```python\n    if 1:\n        a = 1\n    ```\n\nOn.\n')
+    assert made == "Why?\n\n> **Answer**\n>\n> So.\n>\n> ```python\n> if 1:\n>     a = 1\n> ```\n\nOn.\n"
+    assert plain.cells(made) == [
+        ("markdown", "Why?\n\n> **Answer**\n>\n> So.\n>", ""),
+        ("code", "if 1:\n    a = 1", ""),
+        ("markdown", "On.", ""),
+    ]
+
+
+def test_a_chart_is_its_table_and_a_drawing_its_description():
+    chart = (
+        '<figure class="wb-chart"><svg><title>no</title></svg><figcaption>Rates</figcaption><details class="wb-data">'
+        "<summary>The numbers</summary><table><thead><tr><th>a|b</th><th>c</th></tr></thead><tbody><tr><th>1</th>"
+        "<td>2</td></tr></tbody></table></details></figure>"
+    )
+    drawing = (
+        '<figure class="wb-figure"><svg><title>A tree</title><desc>It\n has leaves.</desc></svg></figure>'
+    )
+    assert plain.of_html(chart) == "*Rates*\n\n| a\\|b | c |\n| --- | --- |\n| 1 | 2 |"
+    assert plain.of_html(drawing) == "*A tree: It has leaves.*"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_page_of_the_book(language):
+    for path in BOOK.pages(language):
+        page = Page(BOOK, path)
+        text = plain.markdown(markdown_of(page, language, VALUES))
+        codes = [source for kind, source, _ in plain.cells(text) if kind == "code"]
+        assert [code.strip() for code in codes] == [block.code.strip() for block in page.python], page.name
+        prose = "".join(source for kind, source, _ in plain.cells(text) if kind == "markdown")
+        assert "WARPBOOK" not in prose and "<data" not in prose and "<span" not in prose, page.name
+
+
+def test_llms_txt_lists_every_page(book):
+    listed = llms.index(book, "zh", "https://example.org/zh/")
+    assert "- [访存模式](https://example.org/zh/foundations/memory-access.md): " in listed
+    assert listed.count("\n- [") == len(book.in_reading_order("zh"))
