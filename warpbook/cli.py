@@ -1,4 +1,4 @@
-"""`python -m warpbook serve | site | record | merge | check | followed | claims`. Bad input is one line, status 1."""
+"""`python -m warpbook serve | site | record | merge | check | …`. Bad input is one line and status 1."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("check", help="pages, records and claims, without running anything")
     follow = commands.add_parser("followed", help="note that a Chinese page follows what its English twin says now")
     follow.add_argument("pages", nargs="+", metavar="docs/zh/PAGE.md[#anchor]")
+    linked = commands.add_parser("links", help="internal links of the built site; with --external, every other one too")
+    linked.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    linked.add_argument("--external", action="store_true", help="ask other hosts for what the pages refer to")
     held = commands.add_parser("claims", help="every claim and what the records say of it; status 1 if one falls short")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
     options = parser.parse_args(arguments)
@@ -56,6 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
             for target in options.pages:
                 marked = [section.anchor for section in translation.mark(book, target)]
                 print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
+        elif options.command == "links":
+            return links(book, options.site or book.root / "site", options.external)
         elif options.command == "claims":
             return claims(book, options.device)
         else:
@@ -84,6 +89,16 @@ def claims(book: Book, devices: list[str]) -> int:
     found = claims.everything(book, devices or known)
     print(claims.table(found))
     return 1 if any(one.falls_short for one in found) else 0
+
+
+def links(book: Book, site: Path, outside: bool) -> int:
+    from warpbook import links
+
+    if not (site / "index.html").exists():
+        raise BookError(f"{book.relative(site)}: no site there; build it with `make site`")
+    wrong = links.internal(site) + (links.broken(site) if outside else [])
+    print("\n".join([*wrong, f"{len(links.pages(site))} pages, {len(wrong)} broken links"]))
+    return 1 if wrong else 0
 
 
 def check(book: Book) -> int:

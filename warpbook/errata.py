@@ -93,7 +93,7 @@ def markdown(book: Book, language: str, page: Page, value: Callable[[Page, str, 
 
 def moved(text: str, article: Page, address: str) -> str:
     """Footnotes and links of an article, as another page writes them."""
-    text = REFERENCE.sub(rf"[^{article.article}-\1]", text)
+    text = REFERENCE.sub(rf"[^{article.article}-\1]", text).replace('"#fn:', f'"#fn:{article.article}-')
 
     def there(match: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(address), match[1])) if match[1] else address

@@ -62,6 +62,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def root_of(page: MkDocsPage) -> str:
+    """From a page to its language's root: `../../`."""
+    return get_relative_url(".", page.url or ".").removesuffix("/") + "/"
+
+
 def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
     if page.file.src_uri.startswith(labs.PREFIX):
         page.meta["title"] = page.file.src_uri.removeprefix(labs.PREFIX)
@@ -70,7 +75,7 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
     path = Path(str(page.file.abs_src_path))
     source = Page(state.book, path)
     try:
-        made = render.markdown_of(source, state.language, state.values, get_relative_url(".", page.url or "."))
+        made = render.markdown_of(source, state.language, state.values, root_of(page))
     except BookError as error:
         log.warning(str(error))
         return f"!!! failure\n    {html.escape(str(error))}\n"
@@ -84,7 +89,7 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
 
 def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
     name = page.file.src_uri
-    root = get_relative_url(".", page.url or ".").removesuffix("/") + "/"
+    root = root_of(page)
     if name.startswith(labs.PREFIX):
         problems: list[str] = []
         made = labs.lab(state.book, name, content, state.language, root, problems)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from warpbook import links
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -41,6 +42,11 @@ def test_no_page_needs_another_host(site: Path) -> None:
     for file in site.rglob("*.css"):
         assert "url(http" not in file.read_text("utf-8")
         assert "@import" not in file.read_text("utf-8")
+
+
+def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
+    wrong = links.internal(site)
+    assert not wrong, "\n".join(wrong)
 
 
 def addresses() -> list[str]:

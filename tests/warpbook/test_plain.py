@@ -50,9 +50,7 @@ def test_a_chart_is_its_table_and_a_drawing_its_description():
         "<summary>The numbers</summary><table><thead><tr><th>a|b</th><th>c</th></tr></thead><tbody><tr><th>1</th>"
         "<td>2</td></tr></tbody></table></details></figure>"
     )
-    drawing = (
-        '<figure class="wb-figure"><svg><title>A tree</title><desc>It\n has leaves.</desc></svg></figure>'
-    )
+    drawing = '<figure class="wb-figure"><svg><title>A tree</title><desc>It\n has leaves.</desc></svg></figure>'
     assert plain.of_html(chart) == "*Rates*\n\n| a\\|b | c |\n| --- | --- |\n| 1 | 2 |"
     assert plain.of_html(drawing) == "*A tree: It has leaves.*"
 
