@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import glossary, labs, mathematics, notebooks, plain, render, takeaway, translation
+from warpbook import glossary, labs, mathematics, notebooks, plain, policy, render, takeaway, translation
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -187,7 +187,13 @@ def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
     output = output.replace(
         'data-md-component="search" role="dialog"', f'data-md-component="search" role="dialog" aria-label="{search}"'
     )
-    return re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output)
+    output = re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output)
+    return output if config.extra.get("serving") else policy.with_policy(output)  # live reload is an inline script
+
+
+def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
+    """404.html is no page."""
+    return policy.with_policy(output) if template_name.endswith(".html") and not config.extra.get("serving") else output
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -46,6 +46,7 @@ def build_language(book: Book, language: str, output: Path, strict: bool, url: s
             config = load_config(
                 str(book.root / CONFIGS[language]), strict=strict, site_dir=str(output), site_url=base + place
             )
+            config.extra["serving"] = url is not None
             build_site(config)
             config.plugins.on_shutdown()
         except Abort:

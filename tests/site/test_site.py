@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from warpbook import links
+from warpbook import links, policy
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -42,6 +43,13 @@ def test_no_page_needs_another_host(site: Path) -> None:
     for file in site.rglob("*.css"):
         assert "url(http" not in file.read_text("utf-8")
         assert "@import" not in file.read_text("utf-8")
+
+
+def test_every_page_has_a_policy_and_no_handler_in_an_element(site: Path) -> None:
+    for file in site.rglob("*.html"):
+        text = file.read_text("utf-8")
+        assert "Content-Security-Policy" in text, file
+        assert not policy.HANDLER.search(re.sub(r"<(script|style|pre|code)\b.*?</\1>", "", text, flags=re.DOTALL)), file
 
 
 def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
