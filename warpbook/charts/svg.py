@@ -113,6 +113,19 @@ def figure(drawing: str, caption: str, data: str, language: str) -> str:
     )
 
 
+def sheet(width: float, height: float, drawing: str, said: str) -> str:
+    """A drawing of a size of its own, in units of 1/20 rem: it grows with the page's text and with nothing else.
+
+    A narrower page shows a part of it, and it can be moved.
+    """
+    said = html.escape(said, quote=True)
+    return (
+        f'<div class="wb-sheet" tabindex="0" role="group" aria-label="{said}"><svg role="img" aria-label="{said}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width / 20:.2f}rem" height="{height / 20:.2f}rem">'
+        f"{drawing}</svg></div>"
+    )
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     heads = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in head)
     body = "".join(
