@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 from warpbook.book import BookError
@@ -32,7 +33,6 @@ WORDS = {
         "to": "To",
         "label": "Label",
         "weight": "Weight",
-        "any": "no label",
         "stop": ". ",
         "and": ", ",
         "aside": "{0} ({1})",
@@ -52,7 +52,6 @@ WORDS = {
         "to": "终点",
         "label": "标记",
         "weight": "权重",
-        "any": "无标记",
         "stop": "。",
         "and": "，",
         "aside": "{0}（{1}）",
@@ -60,17 +59,20 @@ WORDS = {
 }
 LAYOUTS = ("layered", "circle", "force")
 SMALLEST, ROUND = 17.0, 24.0  # units: of a state's radius; its name is wider than that, it is drawn out to the sides
-LEAST_DOT, MOST_DOT = 4.5, 16.0  # of a network's node
-WIDE, HIGH = 560.0, 400.0  # of a network, without names
+LEAST_DOT, MOST_DOT, DOTS = 4.0, 16.0, 66.0  # of a network's node: at least, at most, and of many together
+WIDE, HIGH = 660.0, 420.0  # of a network, as wide as a page is
+MOST_LETTERS = 26  # of a name beside a node
 MOST_COLUMNS = 16  # of a transition table
 MARGIN = 4
-EMPTY = ("", "ε")
+EMPTY = "ε"  # the label of an automaton's move that reads nothing
 
 
 def graph(source: Source) -> str:
     if len(source.names) > 1:
         raise BookError("a graph chart shows one name")
     found, origin = source.graph(source.names[0])
+    if is_automaton(found) and any(edge.label for edge in found.edges):
+        found = replace(found, edges=tuple(replace(edge, label=edge.label or EMPTY) for edge in found.edges))
     words = WORDS[source.language]
     title = words["given" if "title" in source.options else "title"].format(
         title=source.options.get("title", ""), name=found.name, origin=origin
@@ -142,53 +144,75 @@ def shortened(labels: list[str]) -> str:
 @lru_cache(maxsize=256)
 def place(found: Graph, names: tuple[tuple[str, str], ...], kind: str) -> Layout:
     """Nodes, edges and labels in the plane."""
-    automaton = is_automaton(found)
+    if is_automaton(found):
+        return automaton(found, dict(names), kind)
+    return network(found, dict(names), kind)
+
+
+def automaton(found: Graph, names: dict[str, str], kind: str) -> Layout:
+    """States with their names within, and edges with theirs beside them."""
+    shapes = {}
+    for node in found.nodes:
+        needed = 10 * width(names[node.id]) + (8.5 if "accept" in node.kinds else 5)
+        shapes[node.id] = Shape(max(SMALLEST, min(ROUND, needed)), max(0.0, needed - ROUND))
+    radius = max(shape.radius for shape in shapes.values())
+    for shape in shapes.values():  # of one size, as far as that goes
+        shape.radius = radius
     edges = merged(found)
-    heaviest = max((node.weight or 0.0 for node in found.nodes), default=0.0)
-    shapes: dict[str, Shape] = {}
-    for node, (_, text) in zip(found.nodes, names, strict=True):
-        if automaton:
-            needed = 10 * width(text) + (12 if "accept" in node.kinds else 8)
-            shapes[node.id] = Shape(max(SMALLEST, min(ROUND, needed)), max(0.0, needed - ROUND))
-        else:
-            share = (node.weight or 0.0) / heaviest if heaviest else 0.1
-            shapes[node.id] = Shape(LEAST_DOT + (MOST_DOT - LEAST_DOT) * math.sqrt(share))
-    if automaton:  # of one size, as far as that goes
-        radius = max(shape.radius for shape in shapes.values())
-        for shape in shapes.values():
-            shape.radius = radius
-    starts = [node.id for node in found.nodes if "start" in node.kinds]
     widths = {edge: 20 * width(shortened(labels)) + 2 for edge, labels in edges.items() if labels}
+    spread(found, shapes, kind, max(widths.values(), default=0.0) + 2 * layout.HEAD + 4)
+    made = Layout(shapes)
+    layout.route(made, list(edges), starts_of(found))
+    layout.label(made, widths)
+    return made
+
+
+def network(found: Graph, names: dict[str, str], kind: str) -> Layout:
+    """Nodes as large as they weigh, with their names beside them; the heaviest have their names first."""
+    heaviest = max((node.weight or 0.0 for node in found.nodes), default=0.0)
+    most = max(LEAST_DOT, min(MOST_DOT, DOTS / math.sqrt(len(found.nodes))))
+    shapes = {}
+    for node in found.nodes:
+        share = (node.weight or 0.0) / heaviest if heaviest else 0.2
+        shapes[node.id] = Shape(max(LEAST_DOT, most * math.sqrt(share)))
+    spread(found, shapes, kind, 3 * layout.GAP)
+    made = Layout(shapes)
+    layout.route(made, list(merged(found)), starts_of(found), most=16)
+    order = sorted(found.nodes, key=lambda node: -(node.weight or 0.0))
+    layout.name(made, {node.id: 20 * width(cut(names[node.id])) for node in order}, WIDE)
+    return made
+
+
+def spread(found: Graph, shapes: dict[str, Shape], kind: str, gap: float) -> None:
+    edges, deep = list(merged(found)), any(edge.label == EMPTY for edge in found.edges)
     if kind == "circle":
         layout.circle(shapes)
     elif kind == "force":
-        layout.force(shapes, list(edges), WIDE, HIGH)
+        layout.force(shapes, edges, WIDE, HIGH)
     else:
-        deep = any(edge.label in EMPTY for edge in found.edges)
-        gap = max(layout.GAP, max(widths.values(), default=0.0) + 2 * layout.HEAD + 8)
-        layout.layered(shapes, list(edges), starts, deep, gap)
-    made = Layout(shapes)
-    layout.route(made, list(edges), starts, 0.6 if automaton else 4.0)
-    layout.label(made, widths)
-    if not automaton:
-        order = sorted(found.nodes, key=lambda node: -(node.weight or 0.0))
-        called = dict(names)
-        layout.name(made, {node.id: 20 * width(called[node.id]) for node in order})
-    return made
+        layout.layered(shapes, edges, starts_of(found), deep, gap, WIDE)
+
+
+def starts_of(found: Graph) -> list[str]:
+    return [node.id for node in found.nodes if "start" in node.kinds]
+
+
+def cut(name: str) -> str:
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
 
 
 # -- the drawing -------------------------------------------------------------------------------------------------
 
 
 def picture(found: Graph, names: dict[str, str], placed: Layout, words: dict[str, str]) -> str:
-    automaton = is_automaton(found)
+    is_machine = is_automaton(found)
     out = []
     for (a, b), labels in merged(found).items():
         title = f"{names[a]} → {names[b]}" + (f": {', '.join(labels)}" if labels else "")
-        style = "wb-edge" if automaton else "wb-edge wb-edge--thin"
+        style = "wb-edge" if is_machine else "wb-edge wb-edge--thin"
         out.append(
             f'<g class="{style}"><title>{html.escape(title)}</title>'
-            f"{arrow(placed.routes[a, b], placed.shapes[a], placed.shapes[b], automaton)}</g>"
+            f"{arrow(placed.routes[a, b], placed.shapes[a], placed.shapes[b], is_machine)}</g>"
         )
     for key, curve in placed.arrivals.items():
         out.append(f'<g class="wb-edge">{arrow(curve, Shape(0.0, 0.0, *curve[0]), placed.shapes[key])}</g>')
@@ -200,14 +224,14 @@ def picture(found: Graph, names: dict[str, str], placed: Layout, words: dict[str
         drawn = outline(shape, 0.0)
         if "accept" in node.kinds:
             drawn += outline(shape, 4.0)
-        if automaton:
+        if is_machine:
             drawn += text(shape.x, shape.y, names[node.id], "wb-node__name")
-        style = "wb-node" if automaton else "wb-node wb-node--dot"
+        style = "wb-node" if is_machine else "wb-node wb-node--dot"
         out.append(f'<g class="{style}"><title>{html.escape(title)}</title>{drawn}</g>')
     for edge, box in placed.labels.items():
         out.append(text(box.x, box.y, shortened(merged(found)[edge]), "wb-edge__label"))
     for key, box in placed.names.items():
-        out.append(text(box.x, box.y, names[key], "wb-edge__label"))
+        out.append(text(box.x, box.y, cut(names[key]), "wb-edge__label"))
     return "".join(out)
 
 
@@ -269,7 +293,7 @@ def numbers(found: Graph, names: dict[str, str], words: dict[str, str]) -> str:
             to = [join(names[e.end] for e in found.edges if (e.start, e.label) == (node.id, x)) for x in alphabet]
             name = words["aside"].format(names[node.id], kinds) if kinds else names[node.id]
             rows.append([name, *(cell or "–" for cell in to)])
-        return table([words["state"], *(x or words["any"] for x in alphabet)], rows)
+        return table([words["state"], *alphabet], rows)
     if is_automaton(found):
         listed = [[names[a], names[b], ", ".join(labels)] for (a, b), labels in merged(found).items()]
         return table([words["from"], words["to"], words["label"]], listed)

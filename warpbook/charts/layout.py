@@ -18,7 +18,9 @@ Point = tuple[float, float]
 Pair = tuple[str, str]
 Curve = tuple[Point, Point, Point, Point]  # a cubic Bézier
 
-GAP, BETWEEN = 46, 34  # between ranks, at least; between nodes of one rank
+GAP, BETWEEN = 46, 34  # between ranks, if there is room; between nodes of one rank
+EDGE = 24  # that a network leaves to both sides
+ARRIVAL = 26  # of the arrow that says where it starts
 SAMPLES = 24  # of a curve
 HEAD = 9.0  # of an arrow
 ROOM = 9.0  # that a curve should leave to other nodes
@@ -59,9 +61,6 @@ class Box:
     width: float
     height: float = 14.0
 
-    def holds(self, point: Point, room: float = 1.0) -> bool:
-        return abs(point[0] - self.x) <= self.width / 2 + room and abs(point[1] - self.y) <= self.height / 2 + room
-
     def meets(self, other: Box) -> bool:
         return (
             abs(self.x - other.x) < (self.width + other.width) / 2 + 3
@@ -99,8 +98,13 @@ class Layout:
 # -- places of nodes ---------------------------------------------------------------------------------------------
 
 
-def layered(shapes: dict[str, Shape], edges: Sequence[Pair], starts: Sequence[str], deep: bool, gap: float) -> None:
-    """Ranks from left to right: how few steps it takes from the start, or with `deep` how many without a way back."""
+def layered(
+    shapes: dict[str, Shape], edges: Sequence[Pair], starts: Sequence[str], deep: bool, least: float, wide: float
+) -> None:
+    """Ranks from left to right: how few steps it takes from the start, or with `deep` how many without a way back.
+
+    Between two ranks there is `least` at the least, and more if all of it is not wider than `wide` then.
+    """
     starts = starts or [next(iter(shapes))]
     rank = longest(shapes, edges, starts) if deep else shortest(shapes, edges, starts)
     ranks: list[list[str]] = [[] for _ in range(max(rank.values()) + 1)]
@@ -113,10 +117,12 @@ def layered(shapes: dict[str, Shape], edges: Sequence[Pair], starts: Sequence[st
             near[a].append(b)
             near[b].append(a)
     ordered(ranks, near, edges)
+    halves = [max(shapes[key].wide for key in keys) for keys in ranks]
+    fitting = (wide - ARRIVAL - 2 * sum(halves)) / max(1, len(ranks) - 1)
+    gap = max(least, min(GAP, fitting))
     x = 0.0
     for i, keys in enumerate(ranks):
-        wide = max(shapes[key].wide for key in keys)
-        x += wide + (gap + max(shapes[key].wide for key in ranks[i - 1]) if i else 0)
+        x += halves[i] + (gap + halves[i - 1] if i else 0)
         for k, key in enumerate(keys):
             shapes[key].x = x
             shapes[key].y = (k - (len(keys) - 1) / 2) * (2 * shapes[key].radius + BETWEEN)
@@ -223,40 +229,59 @@ def circle(shapes: dict[str, Shape]) -> None:
 
 
 def force(shapes: dict[str, Shape], edges: Sequence[Pair], wide: float, high: float) -> None:
-    """Joined nodes attract and all repel one another (Fruchterman and Reingold), from a spiral on."""
+    """Joined nodes attract and all repel one another (Fruchterman and Reingold), from a spiral on.
+
+    What is joined to many is attracted less by each, so that the much cited do not all lie on one heap.
+    """
     keys = list(shapes)
     n = len(keys)
-    at = [[math.sqrt((i + 0.5) / n) * math.cos(2.39996 * i), math.sqrt((i + 0.5) / n) * math.sin(2.39996 * i)]
-          for i in range(n)]  # fmt: skip
+    places = [[math.sqrt((i + 0.5) / n) * turn(2.39996 * i) for turn in (math.cos, math.sin)] for i in range(n)]
     index = {key: i for i, key in enumerate(keys)}
     joined = sorted({(min(index[a], index[b]), max(index[a], index[b])) for a, b in edges if a != b})
-    ideal = 1.3 / math.sqrt(n)
-    steps = 300
+    degree = [sum(i in pair for pair in joined) for i in range(n)]
+    ideal, steps = 1.3 / math.sqrt(n), 200
     for step in range(steps):
-        move = [[-0.35 * ideal * x, -0.35 * ideal * y] for x, y in at]  # lone ones do not drift away
-        for i in range(n):
+        moves = [[-0.5 * ideal * x, -0.5 * ideal * y] for x, y in places]  # lone ones do not drift away
+        for i, (x, y) in enumerate(places):
+            move = moves[i]
             for j in range(i):
-                dx, dy = at[i][0] - at[j][0], at[i][1] - at[j][1]
-                square = dx * dx + dy * dy + 1e-9
-                push = ideal * ideal / square
-                for k, sign in ((i, 1), (j, -1)):
-                    move[k][0] += sign * dx * push
-                    move[k][1] += sign * dy * push
+                dx, dy = x - places[j][0], y - places[j][1]
+                push = ideal * ideal / (dx * dx + dy * dy + 1e-9)
+                move[0] += dx * push
+                move[1] += dy * push
+                moves[j][0] -= dx * push
+                moves[j][1] -= dy * push
         for i, j in joined:
-            dx, dy = at[i][0] - at[j][0], at[i][1] - at[j][1]
-            pull = math.hypot(dx, dy) / ideal
+            dx, dy = places[i][0] - places[j][0], places[i][1] - places[j][1]
+            pull = 2 * math.hypot(dx, dy) / ideal / math.sqrt(max(degree[i], degree[j]))
             for k, sign in ((i, -1), (j, 1)):
-                move[k][0] += sign * dx * pull
-                move[k][1] += sign * dy * pull
+                moves[k][0] += sign * dx * pull
+                moves[k][1] += sign * dy * pull
         heat = 0.12 * (1 - step / steps)
-        for place, (dx, dy) in zip(at, move, strict=True):
+        for place, (dx, dy) in zip(places, moves, strict=True):
             length = math.hypot(dx, dy) or 1.0
             place[0] += dx / length * min(length, heat)
             place[1] += dy / length * min(length, heat)
-    low = [min(place[axis] for place in at) for axis in (0, 1)]
-    span = [max(place[axis] for place in at) - low[axis] or 1.0 for axis in (0, 1)]
-    for key, (x, y) in zip(keys, at, strict=True):
-        shapes[key].x, shapes[key].y = (x - low[0]) / span[0] * wide, (y - low[1]) / span[1] * high
+    low = [min(place[axis] for place in places) for axis in (0, 1)]
+    span = [max(place[axis] for place in places) - low[axis] or 1.0 for axis in (0, 1)]
+    for shape, (x, y) in zip(shapes.values(), places, strict=True):
+        shape.x, shape.y = EDGE + (x - low[0]) / span[0] * (wide - 2 * EDGE), (y - low[1]) / span[1] * high
+    for _ in range(40):
+        part_ways(list(shapes.values()))
+    for shape in shapes.values():
+        shape.x = min(max(shape.x, EDGE / 2), wide - EDGE / 2)
+
+
+def part_ways(shapes: list[Shape]) -> None:
+    """Push nodes that touch a little apart."""
+    for i, a in enumerate(shapes):
+        for b in shapes[:i]:
+            dx, dy = a.x - b.x, a.y - b.y
+            distance = math.hypot(dx, dy) or 1.0
+            if (missing := a.radius + b.radius + 8 - distance) > 0:
+                for shape, sign in ((a, 0.5), (b, -0.5)):
+                    shape.x += sign * missing * dx / distance
+                    shape.y += sign * missing * dy / distance
 
 
 # -- ways of edges -----------------------------------------------------------------------------------------------
@@ -321,7 +346,7 @@ def loop(shape: Shape, degrees: float) -> Curve:
 
 def arrival(shape: Shape, degrees: float) -> Curve:
     angle = math.radians(degrees)
-    reach = shape.wide + 26 if abs(math.cos(angle)) > 0.5 else shape.radius + 26
+    reach = shape.wide + ARRIVAL if abs(math.cos(angle)) > 0.5 else shape.radius + ARRIVAL
     start = (shape.x + reach * math.cos(angle), shape.y + reach * math.sin(angle))
     middle = (shape.x, shape.y)
     return start, mixed(start, middle, 1 / 3), mixed(start, middle, 2 / 3), middle
@@ -331,10 +356,10 @@ def mixed(a: Point, b: Point, t: float) -> Point:
     return a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t
 
 
-def route(layout: Layout, edges: Sequence[Pair], starts: Iterable[str], straight: float = 0.6) -> None:
+def route(layout: Layout, edges: Sequence[Pair], starts: Iterable[str], most: float = math.inf) -> None:
     """Every edge takes the curve that touches least, short ones first; then each once more, knowing all others.
 
-    `straight`: what a unit of curvature costs.
+    `most`: how far it may leave the straight line.
     """
     shapes = layout.shapes
     back = set(edges)
@@ -348,7 +373,7 @@ def route(layout: Layout, edges: Sequence[Pair], starts: Iterable[str], straight
     order = sorted((edge for edge in edges if edge[0] != edge[1]), key=lambda edge: (length(edge), edge))
     for edge in order:
         bows = BOWS_APART if edge[::-1] in back else BOWS
-        ways = [(bowed(shapes[edge[0]], shapes[edge[1]], bow), straight * abs(bow)) for bow in bows]
+        ways = [(bowed(shapes[edge[0]], shapes[edge[1]], bow), 0.6 * abs(bow)) for bow in bows if abs(bow) <= most]
         wanted.append((edge, edge, ways))
     for key in starts:
         wanted.append((key, (key,), [(arrival(shapes[key], angle), 8.0 * i) for i, angle in enumerate(ARRIVALS)]))
@@ -361,8 +386,10 @@ def route(layout: Layout, edges: Sequence[Pair], starts: Iterable[str], straight
     for _ in range(1 if many else 3):
         for what, ends, ways in wanted:
             others = [] if many else [points for other, points in drawn.items() if other != what]
-            costs = [cost + trouble(curve, ends, shapes, others) for curve, cost in ways]
-            chosen[what] = ways[costs.index(min(costs))][0]
+            best = math.inf
+            for curve, least in ways:
+                if least < best and (cost := least + trouble(curve, ends, shapes, others)) < best:
+                    best, chosen[what] = cost, curve
             drawn[what] = outside(chosen[what], [shapes[end] for end in ends])
     layout.routes = {edge: chosen[edge] for edge in edges}
     layout.arrivals = {key: chosen[key] for key in starts}
@@ -375,10 +402,14 @@ def outside(curve: Curve, ends: list[Shape]) -> list[Point]:
 def trouble(curve: Curve, ends: tuple[str, ...], shapes: dict[str, Shape], others: list[list[Point]]) -> float:
     """How much a curve touches: other nodes, and other edges."""
     points = outside(curve, [shapes[end] for end in ends])
+    if not points:
+        return 0.0
+    (left, right), (top, bottom) = ((min(p[axis] for p in points), max(p[axis] for p in points)) for axis in (0, 1))
     cost = 0.0
     for key, shape in shapes.items():
-        if key not in ends:
-            near = min((shape.distance(point) for point in points), default=ROOM)
+        wide, high = shape.wide + ROOM, shape.radius + ROOM
+        if left - wide < shape.x < right + wide and top - high < shape.y < bottom + high and key not in ends:
+            near = min(shape.distance(point) for point in points)
             cost += 6 * max(0.0, ROOM - near) ** 2 + (200 if near < 2 else 0)
     for other in others:
         cost += 45 * meetings(points, other)
@@ -406,13 +437,31 @@ def cross(a: Point, b: Point, c: Point, d: Point) -> bool:
 # -- places of labels --------------------------------------------------------------------------------------------
 
 
+class Ink:
+    """The points of all edges, by the square that they are in."""
+
+    SIDE = 16
+
+    def __init__(self, curves: Iterable[Curve]) -> None:
+        self.squares: dict[tuple[int, int], list[Point]] = {}
+        for curve in curves:
+            for x, y in sampled(curve, 40):
+                self.squares.setdefault((int(x // self.SIDE), int(y // self.SIDE)), []).append((x, y))
+
+    def under(self, box: Box, room: float = 1.0) -> int:
+        wide, high = box.width / 2 + room, box.height / 2 + room
+        columns = range(int((box.x - wide) // self.SIDE), int((box.x + wide) // self.SIDE) + 1)
+        rows = range(int((box.y - high) // self.SIDE), int((box.y + high) // self.SIDE) + 1)
+        near = (point for column in columns for row in rows for point in self.squares.get((column, row), ()))
+        return sum(abs(x - box.x) <= wide and abs(y - box.y) <= high for x, y in near)
+
+
 def label(layout: Layout, widths: dict[Pair, float]) -> None:
     """Labels of edges, the widest first, beside their edge where there is room."""
-    lines = {edge: sampled(curve, 40) for edge, curve in layout.routes.items()}
-    lines |= {(key, ""): sampled(curve, 12) for key, curve in layout.arrivals.items()}
+    ink = Ink((*layout.routes.values(), *layout.arrivals.values()))
     for edge in sorted(widths, key=lambda edge: (-widths[edge], edge)):
         curve = layout.routes[edge]
-        best = None
+        ways: list[tuple[float, int, Box]] = []
         for t in ALONG:
             x, y = at(curve, t)
             (x0, y0), (x1, y1) = at(curve, t - 0.02), at(curve, t + 0.02)
@@ -422,32 +471,31 @@ def label(layout: Layout, widths: dict[Pair, float]) -> None:
                 for far in (3, 8):
                     reach = widths[edge] / 2 * abs(nx) + 7 * abs(ny) + far
                     box = Box(x + nx * reach, y + ny * reach, widths[edge])
-                    cost = crowded(layout, box, lines) + 30 * abs(t - 0.5) + far + (2 if ny > 0 else 0)
-                    if best is None or cost < best[0]:
-                        best = cost, box
-        assert best is not None
-        layout.labels[edge] = best[1]
+                    cost = crowded(layout, box, ink) + 30 * abs(t - 0.5) + far + (2 if ny > 0 else 0)
+                    ways.append((cost, len(ways), box))
+        layout.labels[edge] = min(ways, key=lambda way: way[:2])[2]
 
 
-def crowded(layout: Layout, box: Box, lines: dict[Pair, list[Point]]) -> float:
+def crowded(layout: Layout, box: Box, ink: Ink) -> float:
     cost = 300.0 * sum(box.meets(other) for other in (*layout.labels.values(), *layout.names.values()))
     cost += 200.0 * sum(box.covers(shape) for shape in layout.shapes.values())
-    return cost + 12.0 * sum(box.holds(point) for points in lines.values() for point in points)
+    return cost + 12.0 * ink.under(box)
 
 
-def name(layout: Layout, widths: dict[str, float]) -> None:
+def name(layout: Layout, widths: dict[str, float], wide: float) -> None:
     """Names beside nodes, in the order given; one that would cover another name or a node is left out."""
-    lines = {edge: sampled(curve, 16) for edge, curve in layout.routes.items()}
-    for key, wide in widths.items():
+    ink = Ink(layout.routes.values())
+    for key, long in widths.items():
         shape = layout.shapes[key]
-        ways = []
+        ways: list[tuple[float, int, Box]] = []
         for i, (x, y) in enumerate(AROUND):
             box = Box(
-                shape.x + x * (shape.radius + 3) + (wide / 2 if x > 0 else -wide / 2 if x < 0 else 0),
+                shape.x + x * (shape.radius + 3) + (long / 2 if x > 0 else -long / 2 if x < 0 else 0),
                 shape.y + y * (shape.radius + 9),
-                wide,
+                long,
             )
-            ways.append((crowded(layout, box, lines) + i, i, box))
+            beyond = max(0.0, long / 2 - box.x, box.x + long / 2 - wide)
+            ways.append((crowded(layout, box, ink) + 40 * beyond + i, i, box))
         box = min(ways, key=lambda way: way[:2])[2]
         hidden = any(box.covers(other, 0) for other in layout.shapes.values())
         if not hidden and not any(box.meets(other) for other in layout.names.values()):
