@@ -41,6 +41,7 @@ class Ranker:
     def __init__(self, graph: Csr) -> None:
         self.graph = graph
         self.module = wb.module("reading-papers/pull.cu")
+        self.narrow = wb.module("reading-papers/pull.cu", SHARE="float")
         self.spread = self.module.get_function("spread")
         self.offsets, self.sources, self.degree = map(cuda.to_device, (graph.offsets, graph.sources, graph.degree))
         self.rank, self.share = (cuda.mem_alloc(8 * graph.n) for _ in range(2))
@@ -77,10 +78,11 @@ class Ranker:
         sizes = np.float64(DAMPING), np.int32(self.graph.n), np.int32(self.graph.edges)
         kernel(*buffers, *sizes, block=(BLOCK, 1, 1), grid=grid)
 
-    def gather(self) -> None:
-        """Every index and every share, and no rows: what no pull can beat by much."""
-        arguments = self.sources, self.share, self.sums, np.int32(self.graph.edges)
-        self.module.get_function("gather")(*arguments, block=(BLOCK, 1, 1), grid=(self.chunks, 1))
+    def gather(self, narrow: cuda.DeviceAllocation | None = None) -> None:
+        """Every index and every share, and no rows: what no pull can beat by much. `narrow`: shares in float32."""
+        kernel = (self.narrow if narrow else self.module).get_function("gather")
+        arguments = self.sources, narrow or self.share, self.sums, np.int32(self.graph.edges)
+        kernel(*arguments, block=(BLOCK, 1, 1), grid=(self.chunks, 1))
 
     def gathered(self) -> float:
         """The sum of all that was gathered."""
@@ -130,8 +132,12 @@ def check_steps(graph: Csr, rng: np.random.Generator, what: str) -> None:
         wb.check(ranker.result(), want, 1e-12 * want, f"{what}, {name}")
     cuda.memset_d32(ranker.sums, 0xFFFFFFFF, 16 * ranker.chunks)
     ranker.gather()
-    total = handed_on(graph, rank)[graph.sources].sum()
+    share = handed_on(graph, rank)
+    total = share[graph.sources].sum()
     wb.check(ranker.gathered(), total, 1e-12 * total, f"{what}, gather")
+    cuda.memset_d32(ranker.sums, 0xFFFFFFFF, 16 * ranker.chunks)
+    ranker.gather(cuda.to_device(share.astype(np.float32)))
+    wb.check(ranker.gathered(), total, 1e-7 * total, f"{what}, gather in float32")
     print(f"{what}: {graph.n:,} nodes, {graph.edges:,} edges: every kernel within 1e-12 of NumPy")
 
 
@@ -262,7 +268,12 @@ def time_all(rng: np.random.Generator, n: int, edges: int) -> None:
     def check_gather(i: int) -> None:
         wb.check(ranker.gathered(), total, 1e-10 * total, "gather")
 
+    def check_narrow(i: int) -> None:
+        wb.check(ranker.gathered(), total, 1e-6 * total, "gather in float32")
+
     note("gather", wb.time(lambda i: ranker.gather(), poison=spoil, check=check_gather, repeats=30))
+    narrow = cuda.to_device(handed_on(graph, rank).astype(np.float32))
+    note("narrow", wb.time(lambda i: ranker.gather(narrow), poison=spoil, check=check_narrow, repeats=30))
     restart(0)
     note("spread", wb.time(lambda i: ranker.hand_out(), poison=restart, repeats=30))
     pull = ranker.pulls["tile"]
@@ -315,6 +326,16 @@ def claims() -> None:
         predicted=0.9,
         source="both wait for the same sectors; the rows cost instructions",
         source_zh="两者等的是同样的扇区；行要多花指令",
+    )
+    wb.claim(
+        "narrow_gains_little",
+        en="gathering float32 in place of float64 is at most 1.15 times as fast",
+        zh="取 float32 而不是 float64，速度至多是 1.15 倍",
+        ratio=("gather.time", "narrow.time"),
+        at_most=1.15,
+        predicted=1.03,
+        source="a sector an edge either way; the smaller vector hits the L1 twice as often, 5 % of the time",
+        source_zh="每条边都是一个扇区；向量小一半，L1 命中率加倍，也只有 5 %",
     )
     wb.claim(
         "warp_over_thread",

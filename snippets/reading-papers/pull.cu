@@ -13,6 +13,9 @@ constexpr unsigned ALL = 0xffffffffu;
 #ifndef TEAM
 #define TEAM 2  // of pull_tile: lanes that add up one row
 #endif
+#ifndef SHARE
+#define SHARE double  // of gather: what it gathers
+#endif
 constexpr int BLOCK = 256;
 
 // --8<-- [start:spread]
@@ -126,7 +129,7 @@ extern "C" __global__ void pull_tile(const int* offsets, const int* sources, con
 
 // --8<-- [start:gather]
 // The yardstick: reads every index and gathers every share, eight in flight, and knows nothing of rows.
-extern "C" __global__ void gather(const int* sources, const double* share, double* out, int edges) {
+extern "C" __global__ void gather(const int* sources, const SHARE* share, double* out, int edges) {
     double sum = 0;
     int first = blockIdx.x * 8 * BLOCK + threadIdx.x;
 #pragma unroll
