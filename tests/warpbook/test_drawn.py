@@ -203,6 +203,17 @@ def test_nothing_covers_anything(found, kind):
     assert place.__wrapped__(found, names, kind).labels == made.labels  # the same every time
 
 
+def test_a_network_keeps_to_the_page_and_lone_nodes_stand_below():
+    shapes = {str(i): Shape(6) for i in range(40)}
+    joined = [(str(i), str(i // 3)) for i in range(1, 36)]
+    layout.force(shapes, joined, 660, 420)
+    assert all(0 <= shape.x <= 660 for shape in shapes.values())
+    alone = [shapes[str(i)].y for i in range(36, 40)]
+    assert min(alone) > max(shapes[str(i)].y for i in range(36))
+    for a, b in itertools.combinations(shapes.values(), 2):
+        assert math.hypot(a.x - b.x, a.y - b.y) > 12
+
+
 def test_edges_there_and_back_are_apart():
     shapes = {"a": Shape(17, 0, 0, 0), "b": Shape(17, 0, 80, 0)}
     made = layout.Layout(shapes)
@@ -218,11 +229,11 @@ def test_many_labels_are_told_as_a_range():
 @pytest.mark.parametrize("chart", ["heatmap weights", "heatmap wide", "heatmap mask", "graph has01", "graph cites"])
 def test_a_sheet_is_as_large_as_its_text_asks(values, chart):
     root = ElementTree.fromstring(draw(chart, "x", "zh", values).replace("&nbsp;", " "))
-    svg = root.find(".//svg[@role='img']")
+    svg = root.find(".//*[@role='img']/svg")
     _, _, wide, high = map(float, svg.get("viewBox").split())
     assert float(svg.get("width").removesuffix("rem")) == pytest.approx(wide / 20, abs=0.03)
     assert float(svg.get("height").removesuffix("rem")) == pytest.approx(high / 20, abs=0.03)
-    assert svg.get("aria-label") and root.find("details/table") is not None
+    assert root.find(".//*[@role='img']").get("aria-label") and root.find("details/table") is not None
     assert not [element for element in root.iter() if element.get("style")]
 
 

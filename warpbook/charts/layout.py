@@ -20,6 +20,7 @@ Curve = tuple[Point, Point, Point, Point]  # a cubic Bézier
 
 GAP, BETWEEN = 46, 34  # between ranks, if there is room; between nodes of one rank
 EDGE = 24  # that a network leaves to both sides
+ALONE = 5  # nodes in a row that are joined to nothing
 ARRIVAL = 26  # of the arrow that says where it starts
 SAMPLES = 24  # of a curve
 HEAD = 9.0  # of an arrow
@@ -231,9 +232,14 @@ def circle(shapes: dict[str, Shape]) -> None:
 def force(shapes: dict[str, Shape], edges: Sequence[Pair], wide: float, high: float) -> None:
     """Joined nodes attract and all repel one another (Fruchterman and Reingold), from a spiral on.
 
-    What is joined to many is attracted less by each, so that the much cited do not all lie on one heap.
+    What is joined to many is attracted less by each, so that the much cited do not all lie on one heap. Nodes that
+    are joined to nothing stand below, in a row.
     """
-    keys = list(shapes)
+    ends = {end for edge in edges if edge[0] != edge[1] for end in edge}
+    keys, alone = ([key for key in shapes if (key in ends) is known] for known in (True, False))
+    if not keys:
+        circle(shapes)
+        return
     n = len(keys)
     places = [[math.sqrt((i + 0.5) / n) * turn(2.39996 * i) for turn in (math.cos, math.sin)] for i in range(n)]
     index = {key: i for i, key in enumerate(keys)}
@@ -241,7 +247,7 @@ def force(shapes: dict[str, Shape], edges: Sequence[Pair], wide: float, high: fl
     degree = [sum(i in pair for pair in joined) for i in range(n)]
     ideal, steps = 1.3 / math.sqrt(n), 200
     for step in range(steps):
-        moves = [[-0.5 * ideal * x, -0.5 * ideal * y] for x, y in places]  # lone ones do not drift away
+        moves = [[-0.5 * ideal * x, -0.5 * ideal * y] for x, y in places]  # parts do not drift away
         for i, (x, y) in enumerate(places):
             move = moves[i]
             for j in range(i):
@@ -264,12 +270,17 @@ def force(shapes: dict[str, Shape], edges: Sequence[Pair], wide: float, high: fl
             place[1] += dy / length * min(length, heat)
     low = [min(place[axis] for place in places) for axis in (0, 1)]
     span = [max(place[axis] for place in places) - low[axis] or 1.0 for axis in (0, 1)]
-    for shape, (x, y) in zip(shapes.values(), places, strict=True):
-        shape.x, shape.y = EDGE + (x - low[0]) / span[0] * (wide - 2 * EDGE), (y - low[1]) / span[1] * high
+    for key, (x, y) in zip(keys, places, strict=True):
+        shapes[key].x = EDGE + (x - low[0]) / span[0] * (wide - 2 * EDGE)
+        shapes[key].y = (y - low[1]) / span[1] * high
     for _ in range(40):
-        part_ways(list(shapes.values()))
-    for shape in shapes.values():
-        shape.x = min(max(shape.x, EDGE / 2), wide - EDGE / 2)
+        part_ways([shapes[key] for key in keys])
+    for key in keys:
+        shapes[key].x = min(max(shapes[key].x, EDGE / 2), wide - EDGE / 2)
+    below = max(shapes[key].y for key in keys)
+    for i, key in enumerate(alone):
+        row, column = divmod(i, ALONE)
+        shapes[key].x, shapes[key].y = (column + 0.5) / ALONE * wide, below + (row + 1) * 2 * BETWEEN
 
 
 def part_ways(shapes: list[Shape]) -> None:

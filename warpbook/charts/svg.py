@@ -118,9 +118,8 @@ def sheet(width: float, height: float, drawing: str, said: str) -> str:
 
     A narrower page shows a part of it, and it can be moved.
     """
-    said = html.escape(said, quote=True)
     return (
-        f'<div class="wb-sheet" tabindex="0" role="group" aria-label="{said}"><svg role="img" aria-label="{said}" '
+        f'<div class="wb-sheet" tabindex="0" role="img" aria-label="{html.escape(said, quote=True)}"><svg '
         f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width / 20:.2f}rem" height="{height / 20:.2f}rem">'
         f"{drawing}</svg></div>"
     )
