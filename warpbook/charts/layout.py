@@ -19,10 +19,10 @@ Pair = tuple[str, str]
 Curve = tuple[Point, Point, Point, Point]  # a cubic Bézier
 
 GAP, BETWEEN = 46, 34  # between ranks, if there is room; between nodes of one rank
-EDGE = 24  # that a network leaves to both sides
+EDGE, BEYOND = 50, 12  # that a network's nodes leave to both sides; that its names may go beyond
 ALONE = 5  # nodes in a row that are joined to nothing
 ARRIVAL = 26  # of the arrow that says where it starts
-SAMPLES = 24  # of a curve
+SAMPLES = 25  # of a curve; odd, so that the top of a loop is not a corner that lies on another edge
 HEAD = 9.0  # of an arrow
 ROOM = 9.0  # that a curve should leave to other nodes
 MOST_ROUTED = 80  # edges that are looked at one against the other
@@ -494,7 +494,7 @@ def crowded(layout: Layout, box: Box, ink: Ink) -> float:
 
 
 def name(layout: Layout, widths: dict[str, float], wide: float) -> None:
-    """Names beside nodes, in the order given; one that would cover another name or a node is left out."""
+    """Names beside nodes, in the order given; one that has no room is left out."""
     ink = Ink(layout.routes.values())
     for key, long in widths.items():
         shape = layout.shapes[key]
@@ -506,8 +506,8 @@ def name(layout: Layout, widths: dict[str, float], wide: float) -> None:
                 long,
             )
             beyond = max(0.0, long / 2 - box.x, box.x + long / 2 - wide)
-            ways.append((crowded(layout, box, ink) + 40 * beyond + i, i, box))
-        box = min(ways, key=lambda way: way[:2])[2]
-        hidden = any(box.covers(other, 0) for other in layout.shapes.values())
-        if not hidden and not any(box.meets(other) for other in layout.names.values()):
-            layout.names[key] = box
+            hidden = any(box.covers(other, 0) for other in layout.shapes.values())
+            if beyond <= BEYOND and not hidden and not any(map(box.meets, layout.names.values())):
+                ways.append((crowded(layout, box, ink) + beyond + i, i, box))
+        if ways:
+            layout.names[key] = min(ways, key=lambda way: way[:2])[2]

@@ -118,9 +118,10 @@ def sheet(width: float, height: float, drawing: str, said: str) -> str:
 
     A narrower page shows a part of it, and it can be moved.
     """
+    width, height = math.ceil(width), math.ceil(height)
     return (
         f'<div class="wb-sheet" tabindex="0" role="img" aria-label="{html.escape(said, quote=True)}"><svg '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width / 20:.2f}rem" height="{height / 20:.2f}rem">'
+        f'viewBox="0 0 {width} {height}" width="{width / 20:.2f}rem" height="{height / 20:.2f}rem">'
         f"{drawing}</svg></div>"
     )
 
