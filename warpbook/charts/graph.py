@@ -16,7 +16,7 @@ from warpbook.book import BookError
 from warpbook.charts import layout
 from warpbook.charts.layout import Curve, Layout, Pair, Point, Shape
 from warpbook.charts.source import Graph, Source
-from warpbook.charts.svg import figure, in_table, sheet, table, width
+from warpbook.charts.svg import figure, in_table, sheet, table, units
 
 WORDS = {
     "en": {
@@ -157,13 +157,13 @@ def automaton(found: Graph, names: dict[str, str], kind: str) -> Layout:
     """States with their names within, and edges with theirs beside them."""
     shapes = {}
     for node in found.nodes:
-        needed = 10 * width(names[node.id]) + (8.5 if "accept" in node.kinds else 5)
+        needed = 0.58 * units(names[node.id]) + (9 if "accept" in node.kinds else 5)  # bold
         shapes[node.id] = Shape(max(SMALLEST, min(ROUND, needed)), max(0.0, needed - ROUND))
     radius = max(shape.radius for shape in shapes.values())
     for shape in shapes.values():  # of one size, as far as that goes
         shape.radius = radius
     edges = merged(found)
-    widths = {edge: 20 * width(shortened(labels)) + 2 for edge, labels in edges.items() if labels}
+    widths = {edge: units(shortened(labels)) + 2 for edge, labels in edges.items() if labels}
     spread(found, shapes, kind, max(widths.values(), default=0.0) + 2 * layout.HEAD + 4)
     made = Layout(shapes)
     layout.route(made, list(edges), starts_of(found))
@@ -184,7 +184,7 @@ def network(found: Graph, names: dict[str, str], kind: str) -> Layout:
     made = Layout(shapes)
     layout.route(made, list(merged(found)), starts_of(found), most=16)
     order = sorted(found.nodes, key=lambda node: -(node.weight or 0.0))
-    layout.name(made, {node.id: 20 * width(cut(names[node.id])) for node in order}, WIDE)
+    layout.name(made, {node.id: units(cut(names[node.id])) for node in order}, WIDE)
     return made
 
 

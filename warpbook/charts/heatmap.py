@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from warpbook.book import BookError
 from warpbook.charts.source import Matrix, Source
-from warpbook.charts.svg import Scale, figure, in_table, on_axis, sheet, table, width
+from warpbook.charts.svg import Scale, figure, in_table, on_axis, sheet, table, units
 from warpbook.values import quantity
 
 WORDS = {
@@ -163,10 +163,10 @@ def cells(
     """The cells with the names around them; where they begin from the left, and how far all of it goes."""
     head, top_head = (source.options.get(option, "") for option in ("rowlabel", "columnlabel"))
     heads = [f"{head} ↓" if head else "", f"{top_head} →" if top_head else ""]
-    left = 20 * max(width(line.name) for line in rows) + 8
-    beside = max(left, 20 * width(heads[0]) + 16) if heads[0] else left  # where the columns' head begins
+    left = max(units(line.name) for line in rows) + 8
+    beside = max(left, units(heads[0]) + 16) if heads[0] else left  # where the columns' head begins
     side = side_of(left, len(columns), LEAST if colours else LEAST_DOT)
-    longest = 20 * max(width(line.name) for line in columns)
+    longest = max(units(line.name) for line in columns)
     numbered = all(NUMBER.fullmatch(line.name) for line in columns)
     upright = longest + 4 <= side or numbered
     top = (LINE + 3 if any(heads) else 0) + (LINE if upright else 0.71 * longest + LINE)
@@ -194,8 +194,8 @@ def cells(
         drawn = "".join(draw(found, line, columns, colours, left, top + side * i, side) for i, line in enumerate(rows))
     frame = f'<rect class="wb-heat__frame" x="{left:.0f}" y="{top:.1f}" width="{right - left:g}" ' \
             f'height="{bottom - top:g}"/>'  # fmt: skip
-    across = right + (4 if upright else max(4, 0.71 * 20 * width(columns[-1].name) - side / 2 + 8))
-    return f"{drawn}{frame}{''.join(texts)}", left, max(across, beside + 20 * width(heads[1])), bottom
+    across = right + (4 if upright else max(4, 0.71 * units(columns[-1].name) - side / 2 + 8))
+    return f"{drawn}{frame}{''.join(texts)}", left, max(across, beside + units(heads[1])), bottom
 
 
 def side_of(left: float, columns: int, least: float) -> float:

@@ -399,7 +399,7 @@ def route(layout: Layout, edges: Sequence[Pair], starts: Iterable[str], most: fl
             others = [] if many else [points for other, points in drawn.items() if other != what]
             best = math.inf
             for curve, least in ways:
-                if least < best and (cost := least + trouble(curve, ends, shapes, others)) < best:
+                if least < best and (cost := least + trouble(curve, ends, shapes, others, best - least)) < best:
                     best, chosen[what] = cost, curve
             drawn[what] = outside(chosen[what], [shapes[end] for end in ends])
     layout.routes = {edge: chosen[edge] for edge in edges}
@@ -410,8 +410,10 @@ def outside(curve: Curve, ends: list[Shape]) -> list[Point]:
     return [point for point in sampled(curve) if all(end.distance(point) > -1 for end in ends)]
 
 
-def trouble(curve: Curve, ends: tuple[str, ...], shapes: dict[str, Shape], others: list[list[Point]]) -> float:
-    """How much a curve touches: other nodes, and other edges."""
+def trouble(
+    curve: Curve, ends: tuple[str, ...], shapes: dict[str, Shape], others: list[list[Point]], most: float
+) -> float:
+    """How much a curve touches: other nodes, and other edges; from `most` on it does not matter how much."""
     points = outside(curve, [shapes[end] for end in ends])
     if not points:
         return 0.0
@@ -423,6 +425,8 @@ def trouble(curve: Curve, ends: tuple[str, ...], shapes: dict[str, Shape], other
             near = min(shape.distance(point) for point in points)
             cost += 6 * max(0.0, ROOM - near) ** 2 + (200 if near < 2 else 0)
     for other in others:
+        if cost >= most:
+            break
         cost += 45 * meetings(points, other)
     return cost
 
@@ -477,12 +481,13 @@ def label(layout: Layout, widths: dict[Pair, float]) -> None:
             x, y = at(curve, t)
             (x0, y0), (x1, y1) = at(curve, t - 0.02), at(curve, t + 0.02)
             length = math.hypot(x1 - x0, y1 - y0) or 1.0
-            for sign in (1, -1):
+            for sign in (1, -1):  # to its left, where one with another back is bowed to, and to its right
                 nx, ny = sign * (y1 - y0) / length, -sign * (x1 - x0) / length
                 for far in (3, 8):
                     reach = widths[edge] / 2 * abs(nx) + 7 * abs(ny) + far
                     box = Box(x + nx * reach, y + ny * reach, widths[edge])
                     cost = crowded(layout, box, ink) + 30 * abs(t - 0.5) + far + (2 if ny > 0 else 0)
+                    cost += 9 if sign < 0 and edge[::-1] in layout.routes else 0
                     ways.append((cost, len(ways), box))
         layout.labels[edge] = min(ways, key=lambda way: way[:2])[2]
 

@@ -13,6 +13,7 @@ from warpbook.values import BLANK, PREFIXES, grouped, quantity, superscript
 DATA = {"en": "The numbers", "zh": "数据"}
 BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 MOST_TICKS = 7
+NARROW = "fijlrtI.,:;|'!()[]{}/- " + BLANK
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,14 @@ def with_spread(number: float, low: float, high: float, unit: str) -> str:
 def width(text: str) -> float:
     """About how many rem a label takes, in a wide font."""
     return sum(0.63 if ord(c) > 0x2E7F else 0.22 if c in ".,: |il" + BLANK else 0.41 for c in text)
+
+
+def units(text: str) -> float:
+    """About how many units a label takes on a sheet, in a wide font."""
+    return sum(
+        12.5 if ord(c) > 0x2E7F else 4.8 if c in NARROW else 11 if c in "mwMW@…" else 8.8 if c.isupper() else 7.8
+        for c in text
+    )
 
 
 # -- around a drawing --------------------------------------------------------------------------------------------
