@@ -1,7 +1,8 @@
 """A recorded graph, drawn at build: an automaton's states and transitions, or who is joined to whom.
 
 An accepting state has two rings, an arrow from nowhere says where it starts, and edges with the same ends are one, with
-all their labels. Without labels and kinds it is a network: nodes as large as they weigh, their names beside them.
+all their labels. What has weights, or neither labels nor kinds, is a network: nodes as large as they weigh, their names
+beside them, and a ring around those marked "accept".
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from warpbook.book import BookError
 from warpbook.charts import layout
 from warpbook.charts.layout import Curve, Layout, Pair, Point, Shape
 from warpbook.charts.source import Graph, Source
-from warpbook.charts.svg import figure, in_table, sheet, table, width
+from warpbook.charts.svg import figure, in_table, sheet, table, units
 
 WORDS = {
     "en": {
@@ -59,8 +60,9 @@ WORDS = {
 }
 LAYOUTS = ("layered", "circle", "force")
 SMALLEST, ROUND = 17.0, 24.0  # units: of a state's radius; its name is wider than that, it is drawn out to the sides
-LEAST_DOT, MOST_DOT, DOTS = 4.0, 16.0, 66.0  # of a network's node: at least, at most, and of many together
-WIDE, HIGH = 660.0, 420.0  # of a network, as wide as a page is
+LEAST_DOT, MOST_DOT, DOTS = 4.0, 16.0, 52.0  # of a network's node: at least, at most, and of many together
+WIDE, HIGH = 650.0, 420.0  # of a network, as wide as a page is
+RING = 3.5  # units around a node of a network that is marked
 MOST_LETTERS = 26  # of a name beside a node
 MOST_COLUMNS = 16  # of a transition table
 MARGIN = 4
@@ -105,6 +107,8 @@ def names_of(source: Source, found: Graph) -> dict[str, str]:
 
 
 def is_automaton(found: Graph) -> bool:
+    if found.nodes[0].weight is not None:
+        return False
     return any(node.kinds for node in found.nodes) or any(edge.label for edge in found.edges)
 
 
@@ -153,13 +157,13 @@ def automaton(found: Graph, names: dict[str, str], kind: str) -> Layout:
     """States with their names within, and edges with theirs beside them."""
     shapes = {}
     for node in found.nodes:
-        needed = 10 * width(names[node.id]) + (8.5 if "accept" in node.kinds else 5)
+        needed = 0.58 * units(names[node.id]) + (9 if "accept" in node.kinds else 5)  # bold
         shapes[node.id] = Shape(max(SMALLEST, min(ROUND, needed)), max(0.0, needed - ROUND))
     radius = max(shape.radius for shape in shapes.values())
     for shape in shapes.values():  # of one size, as far as that goes
         shape.radius = radius
     edges = merged(found)
-    widths = {edge: 20 * width(shortened(labels)) + 2 for edge, labels in edges.items() if labels}
+    widths = {edge: units(shortened(labels)) + 2 for edge, labels in edges.items() if labels}
     spread(found, shapes, kind, max(widths.values(), default=0.0) + 2 * layout.HEAD + 4)
     made = Layout(shapes)
     layout.route(made, list(edges), starts_of(found))
@@ -174,12 +178,13 @@ def network(found: Graph, names: dict[str, str], kind: str) -> Layout:
     shapes = {}
     for node in found.nodes:
         share = (node.weight or 0.0) / heaviest if heaviest else 0.2
-        shapes[node.id] = Shape(max(LEAST_DOT, most * math.sqrt(share)))
+        ring = RING if "accept" in node.kinds else 0.0
+        shapes[node.id] = Shape(max(LEAST_DOT, most * math.sqrt(share)) + ring)
     spread(found, shapes, kind, 3 * layout.GAP)
     made = Layout(shapes)
     layout.route(made, list(merged(found)), starts_of(found), most=16)
     order = sorted(found.nodes, key=lambda node: -(node.weight or 0.0))
-    layout.name(made, {node.id: 20 * width(cut(names[node.id])) for node in order}, WIDE)
+    layout.name(made, {node.id: units(cut(names[node.id])) for node in order}, WIDE)
     return made
 
 
@@ -218,12 +223,12 @@ def picture(found: Graph, names: dict[str, str], placed: Layout, words: dict[str
         out.append(f'<g class="wb-edge">{arrow(curve, Shape(0.0, 0.0, *curve[0]), placed.shapes[key])}</g>')
     for node in found.nodes:
         shape = placed.shapes[node.id]
-        kinds = [words[kind] for kind in ("start", "accept") if kind in node.kinds]
+        kinds = [words[kind] for kind in ("start", "accept") if kind in node.kinds and is_machine]
         about = [*kinds, *([in_table(node.weight, "1")] if node.weight is not None else [])]
         title = names[node.id] + (f": {', '.join(about)}" if about else "")
         drawn = outline(shape, 0.0)
         if "accept" in node.kinds:
-            drawn += outline(shape, 4.0)
+            drawn += outline(shape, 4.0 if is_machine else RING)
         if is_machine:
             drawn += text(shape.x, shape.y, names[node.id], "wb-node__name")
         style = "wb-node" if is_machine else "wb-node wb-node--dot"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from warpbook.book import BookError
 from warpbook.charts.source import Matrix, Source
-from warpbook.charts.svg import Scale, figure, in_table, on_axis, sheet, table, width
+from warpbook.charts.svg import Scale, figure, in_table, on_axis, sheet, table, units
 from warpbook.values import quantity
 
 WORDS = {
@@ -55,14 +55,15 @@ WORDS = {
         "and": "，",
     },
 }
-WIDE = 660  # units (1/20 rem) across, if the cells can be so small
-LEAST, MOST = 9, 34  # units of a cell
-MOST_DOT = 14  # of a cell in a picture of zeros and ones
+PHONE, WIDE = 336, 660  # units (1/20 rem) across on a telephone and on a desk
+LEAST, LEGIBLE, MOST_MANY, MOST = 9, 18, 26, 34  # units of a cell
+LEAST_DOT, MOST_DOT = 2, 14  # of a cell in a picture of zeros and ones
 LINE = 14  # units between lines of text
 MOST_TITLES = 1024  # cells with a tooltip and a place in the table of their own; of more, each row has one
 MOST_RUNS = 12  # of ones, told one by one
 STEPS = 24  # of colour, where cells have no tooltips, and in the legend
 LEGEND = 180  # units
+NUMBER = re.compile(r"[-−]?\d+(\.\d+)?")  # a name; such are named in steps where they are many
 
 
 @dataclass(frozen=True)
@@ -162,16 +163,18 @@ def cells(
     """The cells with the names around them; where they begin from the left, and how far all of it goes."""
     head, top_head = (source.options.get(option, "") for option in ("rowlabel", "columnlabel"))
     heads = [f"{head} ↓" if head else "", f"{top_head} →" if top_head else ""]
-    left = 20 * max([width(line.name) for line in rows] + [width(heads[0])]) + 8
-    side = max(LEAST, min(MOST, (WIDE - left) // len(columns)))
-    longest = 20 * max(width(line.name) for line in columns)
-    upright = longest + 4 <= side or (found.columns is None and "columns" not in source.options)
+    left = max(units(line.name) for line in rows) + 8
+    beside = max(left, units(heads[0]) + 16) if heads[0] else left  # where the columns' head begins
+    side = side_of(left, len(columns), LEAST if colours else LEAST_DOT)
+    longest = max(units(line.name) for line in columns)
+    numbered = all(NUMBER.fullmatch(line.name) for line in columns)
+    upright = longest + 4 <= side or numbered
     top = (LINE + 3 if any(heads) else 0) + (LINE if upright else 0.71 * longest + LINE)
     right = left + side * len(columns)
     bottom = top + side * len(rows)
     texts = [f'<text x="{x:.0f}" y="{LINE - 3}">{html.escape(text)}</text>' for x, text in
-             ((0, heads[0]), (left, heads[1])) if text]  # fmt: skip
-    for i, line in every(rows, side, LINE if found.rows else 2 * LINE):
+             ((0, heads[0]), (beside, heads[1])) if text]  # fmt: skip
+    for i, line in every(rows, side, LINE):
         y = top + side * (i + 0.5) + 4
         texts.append(f'<text x="{left - 6:.0f}" y="{y:.1f}" text-anchor="end">{html.escape(line.name)}</text>')
     for i, line in every(columns, side, longest + 6 if upright else LINE):
@@ -191,8 +194,14 @@ def cells(
         drawn = "".join(draw(found, line, columns, colours, left, top + side * i, side) for i, line in enumerate(rows))
     frame = f'<rect class="wb-heat__frame" x="{left:.0f}" y="{top:.1f}" width="{right - left:g}" ' \
             f'height="{bottom - top:g}"/>'  # fmt: skip
-    across = right + (4 if upright else max(4, 0.71 * 20 * width(columns[-1].name) - side / 2 + 8))
-    return f"{drawn}{frame}{''.join(texts)}", left, max(across, left + 20 * width(heads[1])), bottom
+    across = right + (4 if upright else max(4, 0.71 * units(columns[-1].name) - side / 2 + 8))
+    return f"{drawn}{frame}{''.join(texts)}", left, max(across, beside + units(heads[1])), bottom
+
+
+def side_of(left: float, columns: int, least: float) -> float:
+    """Of a cell: so that all of it fits a telephone, if cells are not too small then, or else a desk."""
+    phone = (PHONE - left) // columns
+    return min(MOST, phone) if phone >= LEGIBLE else max(least, min(MOST_MANY, (WIDE - left) // columns))
 
 
 def every(lines: list[Line], side: float, needed: float) -> list[tuple[int, Line]]:

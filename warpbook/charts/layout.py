@@ -19,9 +19,10 @@ Pair = tuple[str, str]
 Curve = tuple[Point, Point, Point, Point]  # a cubic Bézier
 
 GAP, BETWEEN = 46, 34  # between ranks, if there is room; between nodes of one rank
-EDGE = 24  # that a network leaves to both sides
+EDGE, BEYOND = 50, 12  # that a network's nodes leave to both sides; that its names may go beyond
+ALONE = 5  # nodes in a row that are joined to nothing
 ARRIVAL = 26  # of the arrow that says where it starts
-SAMPLES = 24  # of a curve
+SAMPLES = 25  # of a curve; odd, so that the top of a loop is not a corner that lies on another edge
 HEAD = 9.0  # of an arrow
 ROOM = 9.0  # that a curve should leave to other nodes
 MOST_ROUTED = 80  # edges that are looked at one against the other
@@ -231,9 +232,14 @@ def circle(shapes: dict[str, Shape]) -> None:
 def force(shapes: dict[str, Shape], edges: Sequence[Pair], wide: float, high: float) -> None:
     """Joined nodes attract and all repel one another (Fruchterman and Reingold), from a spiral on.
 
-    What is joined to many is attracted less by each, so that the much cited do not all lie on one heap.
+    What is joined to many is attracted less by each, so that the much cited do not all lie on one heap. Nodes that
+    are joined to nothing stand below, in a row.
     """
-    keys = list(shapes)
+    ends = {end for edge in edges if edge[0] != edge[1] for end in edge}
+    keys, alone = ([key for key in shapes if (key in ends) is known] for known in (True, False))
+    if not keys:
+        circle(shapes)
+        return
     n = len(keys)
     places = [[math.sqrt((i + 0.5) / n) * turn(2.39996 * i) for turn in (math.cos, math.sin)] for i in range(n)]
     index = {key: i for i, key in enumerate(keys)}
@@ -241,7 +247,7 @@ def force(shapes: dict[str, Shape], edges: Sequence[Pair], wide: float, high: fl
     degree = [sum(i in pair for pair in joined) for i in range(n)]
     ideal, steps = 1.3 / math.sqrt(n), 200
     for step in range(steps):
-        moves = [[-0.5 * ideal * x, -0.5 * ideal * y] for x, y in places]  # lone ones do not drift away
+        moves = [[-0.5 * ideal * x, -0.5 * ideal * y] for x, y in places]  # parts do not drift away
         for i, (x, y) in enumerate(places):
             move = moves[i]
             for j in range(i):
@@ -264,12 +270,17 @@ def force(shapes: dict[str, Shape], edges: Sequence[Pair], wide: float, high: fl
             place[1] += dy / length * min(length, heat)
     low = [min(place[axis] for place in places) for axis in (0, 1)]
     span = [max(place[axis] for place in places) - low[axis] or 1.0 for axis in (0, 1)]
-    for shape, (x, y) in zip(shapes.values(), places, strict=True):
-        shape.x, shape.y = EDGE + (x - low[0]) / span[0] * (wide - 2 * EDGE), (y - low[1]) / span[1] * high
+    for key, (x, y) in zip(keys, places, strict=True):
+        shapes[key].x = EDGE + (x - low[0]) / span[0] * (wide - 2 * EDGE)
+        shapes[key].y = (y - low[1]) / span[1] * high
     for _ in range(40):
-        part_ways(list(shapes.values()))
-    for shape in shapes.values():
-        shape.x = min(max(shape.x, EDGE / 2), wide - EDGE / 2)
+        part_ways([shapes[key] for key in keys])
+    for key in keys:
+        shapes[key].x = min(max(shapes[key].x, EDGE / 2), wide - EDGE / 2)
+    below = max(shapes[key].y for key in keys)
+    for i, key in enumerate(alone):
+        row, column = divmod(i, ALONE)
+        shapes[key].x, shapes[key].y = (column + 0.5) / ALONE * wide, below + (row + 1) * 2 * BETWEEN
 
 
 def part_ways(shapes: list[Shape]) -> None:
@@ -388,7 +399,7 @@ def route(layout: Layout, edges: Sequence[Pair], starts: Iterable[str], most: fl
             others = [] if many else [points for other, points in drawn.items() if other != what]
             best = math.inf
             for curve, least in ways:
-                if least < best and (cost := least + trouble(curve, ends, shapes, others)) < best:
+                if least < best and (cost := least + trouble(curve, ends, shapes, others, best - least)) < best:
                     best, chosen[what] = cost, curve
             drawn[what] = outside(chosen[what], [shapes[end] for end in ends])
     layout.routes = {edge: chosen[edge] for edge in edges}
@@ -399,8 +410,10 @@ def outside(curve: Curve, ends: list[Shape]) -> list[Point]:
     return [point for point in sampled(curve) if all(end.distance(point) > -1 for end in ends)]
 
 
-def trouble(curve: Curve, ends: tuple[str, ...], shapes: dict[str, Shape], others: list[list[Point]]) -> float:
-    """How much a curve touches: other nodes, and other edges."""
+def trouble(
+    curve: Curve, ends: tuple[str, ...], shapes: dict[str, Shape], others: list[list[Point]], most: float
+) -> float:
+    """How much a curve touches: other nodes, and other edges; from `most` on it does not matter how much."""
     points = outside(curve, [shapes[end] for end in ends])
     if not points:
         return 0.0
@@ -412,6 +425,8 @@ def trouble(curve: Curve, ends: tuple[str, ...], shapes: dict[str, Shape], other
             near = min(shape.distance(point) for point in points)
             cost += 6 * max(0.0, ROOM - near) ** 2 + (200 if near < 2 else 0)
     for other in others:
+        if cost >= most:
+            break
         cost += 45 * meetings(points, other)
     return cost
 
@@ -466,12 +481,13 @@ def label(layout: Layout, widths: dict[Pair, float]) -> None:
             x, y = at(curve, t)
             (x0, y0), (x1, y1) = at(curve, t - 0.02), at(curve, t + 0.02)
             length = math.hypot(x1 - x0, y1 - y0) or 1.0
-            for sign in (1, -1):
+            for sign in (1, -1):  # to its left, where one with another back is bowed to, and to its right
                 nx, ny = sign * (y1 - y0) / length, -sign * (x1 - x0) / length
                 for far in (3, 8):
                     reach = widths[edge] / 2 * abs(nx) + 7 * abs(ny) + far
                     box = Box(x + nx * reach, y + ny * reach, widths[edge])
                     cost = crowded(layout, box, ink) + 30 * abs(t - 0.5) + far + (2 if ny > 0 else 0)
+                    cost += 9 if sign < 0 and edge[::-1] in layout.routes else 0
                     ways.append((cost, len(ways), box))
         layout.labels[edge] = min(ways, key=lambda way: way[:2])[2]
 
@@ -483,7 +499,7 @@ def crowded(layout: Layout, box: Box, ink: Ink) -> float:
 
 
 def name(layout: Layout, widths: dict[str, float], wide: float) -> None:
-    """Names beside nodes, in the order given; one that would cover another name or a node is left out."""
+    """Names beside nodes, in the order given; one that has no room is left out."""
     ink = Ink(layout.routes.values())
     for key, long in widths.items():
         shape = layout.shapes[key]
@@ -495,8 +511,8 @@ def name(layout: Layout, widths: dict[str, float], wide: float) -> None:
                 long,
             )
             beyond = max(0.0, long / 2 - box.x, box.x + long / 2 - wide)
-            ways.append((crowded(layout, box, ink) + 40 * beyond + i, i, box))
-        box = min(ways, key=lambda way: way[:2])[2]
-        hidden = any(box.covers(other, 0) for other in layout.shapes.values())
-        if not hidden and not any(box.meets(other) for other in layout.names.values()):
-            layout.names[key] = box
+            hidden = any(box.covers(other, 0) for other in layout.shapes.values())
+            if beyond <= BEYOND and not hidden and not any(map(box.meets, layout.names.values())):
+                ways.append((crowded(layout, box, ink) + beyond + i, i, box))
+        if ways:
+            layout.names[key] = min(ways, key=lambda way: way[:2])[2]
