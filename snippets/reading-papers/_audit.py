@@ -13,19 +13,19 @@ from math import prod
 def interval(text: str) -> tuple[float, float]:
     """All numbers that round to the number printed as `text`."""
     number = Decimal(text.replace(",", ""))
-    half = Decimal(1).scaleb(number.as_tuple().exponent) / 2  # half a unit of the last digit that is there
+    half = Decimal(1).scaleb(number.as_tuple().exponent) / 2  # of the last digit
     return float(number - half), float(number + half)
 
 
 @dataclass(frozen=True)
 class Row:
-    """`printed` ought to be `scale` times the product of the inputs, each to its power."""
+    """`printed` ought to be `scale` times the inputs, each to its power."""
 
     where: str
     what: str
     printed: str
     scale: float = 1.0
-    inputs: tuple[tuple[str, int], ...] = ()  # as printed; a name in place of a number: the source does not say it
+    inputs: tuple[tuple[str, int], ...] = ()  # a name, where no number is said
 
     @property
     def untold(self) -> list[str]:
@@ -33,8 +33,9 @@ class Row:
 
     def range(self) -> tuple[float, float]:
         """The least and the greatest that the inputs allow."""
-        ends = [sorted(end**power for end in interval(text)) for text, power in self.inputs]
-        return self.scale * prod(low for low, _ in ends), self.scale * prod(high for _, high in ends)
+        ends = [sorted(end**power for end in interval(x)) for x, power in self.inputs]
+        low, high = zip(*ends, strict=True) if ends else ((), ())
+        return self.scale * prod(low), self.scale * prod(high)
 
     def verdict(self) -> str:
         if self.untold:
@@ -86,22 +87,22 @@ def rows() -> list[Row]:
     ais, sb, paper, readme, gf = "AIS", "SB", "Swin, paper", "Swin, README", "GFNet, README"
     found = [
         Row(ais, "A100: bytes per latency", "628,220", 1, (("1555", 1), ("404", 1))),
-        Row(ais, "8280: bytes per latency, first table", "12,727", 1, (("143", 1), ("89", 1))),
-        Row(ais, "8280: bytes per latency, second table", "11,659", 1, (("131", 1), ("89", 1))),
-        Row(ais, "8280: bandwidth, one table against the other", "131", 1, (("143", 1),)),
-        Row(ais, "A100: threads required, 16 bytes each", "39,264", 1 / 16, (("628,220", 1),)),
-        Row(ais, "7742: threads required", "1,556", 1 / 16, (("24,888", 1),)),
-        Row(ais, "8280: threads required, first table", "729", 1 / 16, (("12,727", 1),)),
-        Row(ais, "8280: the same from the second table", "729", 1 / 16, (("11,659", 1),)),
+        Row(ais, "8280: bytes per latency, table 1", "12,727", 1, (("143", 1), ("89", 1))),
+        Row(ais, "8280: bytes per latency, table 2", "11,659", 1, (("131", 1), ("89", 1))),
+        Row(ais, "8280: bandwidth, table 2 from 1", "131", 1, (("143", 1),)),
+        Row(ais, "A100: threads, 16 bytes each", "39,264", 1 / 16, (("628,220", 1),)),
+        Row(ais, "7742: threads", "1,556", 1 / 16, (("24,888", 1),)),
+        Row(ais, "8280: threads, table 1", "729", 1 / 16, (("12,727", 1),)),
+        Row(ais, "8280: threads, from table 2", "729", 1 / 16, (("11,659", 1),)),
         Row(ais, "8280: ratio of threads", "1.2", 1, (("896", 1), ("729", -1))),
         Row(ais, "A100: ratio of threads", "5.6", 1, (("221,184", 1), ("39,264", -1))),
-        Row(ais, "A100: threads, 108 SMs of 2048", "221,184", 108 * 2048),
-        Row(ais, "A100: L1 in all, MB, 108 of 192 kB", "20", 108 * 192 / 1000),
-        Row(ais, "A100: the same in MiB", "20", 108 * 192 / 1024),
+        Row(ais, "A100: threads of 108 SMs", "221,184", 108 * 2048),
+        Row(ais, "A100: L1 in all, MB", "20", 108 * 192 / 1000),
+        Row(ais, "A100: L1 in all, MiB", "20", 108 * 192 / 1024),
         Row(ais, "A100: L2 latency over L1", "5", 1, (("150", 1), ("27", -1))),
-        Row(ais, "A100: L1 bandwidth over HBM, to the unit", "13", 1, (("19,400", 1), ("1,555", -1))),
-        Row(ais, "A100: the same, 19,400 to three digits", "13", 1, (("1.94e4", 1), ("1,555", -1))),
-        Row(ais, "A100: PCIe, threads required", "2297", 1 / 16, (("25", 1), ("1470", 1))),
+        Row(ais, "A100: L1 rate over HBM, as printed", "13", 1, (("19,400", 1), ("1,555", -1))),
+        Row(ais, "A100: the same, of three digits", "13", 1, (("1.94e4", 1), ("1,555", -1))),
+        Row(ais, "A100: threads for PCIe", "2297", 1 / 16, (("25", 1), ("1470", 1))),
         Row(ais, "A100: HBM, operations a double", "100", 8000, (("peak", 1), ("1,555", -1))),
         Row(sb, "work of one product, GFLOP", "137", (2 * 4092**3 + 4092**2) / 1e9),
         Row(sb, "traffic at least, MB", "268", 4 * 4 * 4092**2 / 1e6),
@@ -112,28 +113,29 @@ def rows() -> list[Row]:
         ("3: shared memory", "2980.3", "12.8"),
         ("4: 1D block tiles", "8474.7", "36.5"),
         ("5: 2D block tiles", "15971.7", "68.7"),
-        ("7: no bank conflicts, linear", "16213.4", "69.7"),
-        ("8: no bank conflicts, offset", "16459.2", "70.8"),
+        ("7: no conflicts, linear", "16213.4", "69.7"),
+        ("8: no conflicts, offset", "16459.2", "70.8"),
         ("11: double buffers", "17278.3", "74.3"),
         ("6: vectorised", "18237.3", "78.4"),
         ("9: tuned", "19721.0", "84.8"),
         ("10: warp tiles", "21779.3", "93.7"),
     ):
-        found.append(Row(sb, f"{kernel}, % of cuBLAS", share, 100, ((rate, 1), ("23249.6", -1))))
-    for name, width, depths, sizes in (
-        ("T", 96, (2, 2, 6, 2), {paper: ("29", "4.5"), readme: ("28", "4.5")}),
-        ("S", 96, (2, 2, 18, 2), {paper: ("50", "8.7")}),
-        ("B", 128, (2, 2, 18, 2), {paper: ("88", "15.4")}),
-        ("L", 192, (2, 2, 18, 2), {readme: ("197", "34.5")}),
+        found.append(Row(sb, f"{kernel}, %", share, 100, ((rate, 1), ("23249.6", -1))))
+    shapes = {"T": (96, (2, 2, 6, 2)), "S": (96, (2, 2, 18, 2)), "B": (128, (2, 2, 18, 2)), "L": (192, (2, 2, 18, 2))}
+    for where, name, millions, billions in (
+        (paper, "T", "29", "4.5"),
+        (paper, "S", "50", "8.7"),
+        (paper, "B", "88", "15.4"),
+        (readme, "T", "28", "4.5"),
+        (readme, "L", "197", "34.5"),
     ):
-        parameters, multiplies = swin(width, depths)
-        for where, (millions, billions) in sizes.items():
-            found.append(counted(where, f"Swin-{name}: parameters, M", millions, parameters, 1e6))
-            found.append(counted(where, f"Swin-{name}: multiply-adds, G", billions, multiplies, 1e9))
-    found.append(counted(paper, "Swin-T: floating-point operations, G", "4.5", 2 * swin(96, (2, 2, 6, 2))[1], 1e9))
-    larger = swin(128, (2, 2, 18, 2), window=12, image=384)[1]
+        parameters, multiplies = swin(*shapes[name])
+        found.append(counted(where, f"Swin-{name}: parameters, M", millions, parameters, 1e6))
+        found.append(counted(where, f"Swin-{name}: multiply-adds, G", billions, multiplies, 1e9))
+    larger = swin(*shapes["B"], window=12, image=384)[1]
     for where, said in ((paper, "47.0"), (readme, "47.1")):
         found.append(counted(where, "Swin-B at 384: multiply-adds, G", said, larger, 1e9))
+    found.append(counted(paper, "Swin-T: operations, G", "4.5", 2 * swin(*shapes["T"])[1], 1e9))
     found.append(Row(paper, "Swin-T: images a second", "755.2", 1, (("batch size", 1),)))
     found.append(Row(paper, "Swin-T: accuracy, %", "81.3", 1, (("weights", 1),)))
     for name, width, depth, millions, billions in (

@@ -55,15 +55,18 @@ def shares(found: list[Row], draws: int = DRAWS) -> np.ndarray:
 
 
 def show(found: list[Row]) -> None:
+    """A line a row, under its source's name; `share`: of the inputs that round so, how many give what is printed."""
     told = [row for row in found if not row.untold]
     share = dict(zip(map(id, told), shares(told), strict=True))
-    print(f"{'':14} {'':46}{'printed':>9}{'recomputed':>22}{'share':>8}")
-    for row in found:
-        text = f"needs the {row.untold[0]}" if row.untold else f"{row.range()[0]:,.6g}"
-        if not row.untold and row.inputs:
-            text += f" to {row.range()[1]:,.6g}"
-        part = " " * 8 if row.untold else f"{share[id(row)]:8.1%}"
-        print(f"{row.where:14} {row.what:46}{row.printed:>9}{text:>22}{part}  {row.verdict()}")
+    for where in dict.fromkeys(row.where for row in found):
+        print(f"{where:43}{'printed':>8}{'recomputed':>17}{'share':>8}")
+        for row in (row for row in found if row.where == where):
+            if row.untold:
+                print(f"untold  {row.what:35}{row.printed:>8}{'needs ' + row.untold[0]:>17}")
+                continue
+            ends = [f"{end:,.0f}" if end > 1e5 else f"{end:,.5g}" for end in row.range()]
+            text = "–".join(dict.fromkeys(ends))
+            print(f"{row.verdict():8}{row.what:35}{row.printed:>8}{text:>17}{share[id(row)]:8.1%}")
 
 
 if __name__ == "__main__":
