@@ -183,7 +183,7 @@ def drawn(book: References, rank: np.ndarray, least: int = 3) -> tuple[list, lis
     shared = {source for source, pages in zip(book.sources, a.sum(axis=0), strict=True) if pages >= least}
     edges = [(page, source) for page, how, source in book.rows if how == "cites" and source in shared]
     kept = shared | {page for page, _ in edges}
-    nodes = [(name, name, "accept" if name in shared else "", r) for name, r in zip(book.names, rank, strict=True)]
+    nodes = [(name, name, "", r) for name, r in zip(book.names, rank, strict=True)]
     return [node for node in nodes if node[0] in kept], edges
 
 
