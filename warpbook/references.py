@@ -50,6 +50,8 @@ def short(address: str) -> str:
     parts = [part for part in re.sub(r"[?#].*", "", path).split("/") if part and part != "index.html"]
     if host in ("github.com", "gitlab.com"):
         return "/".join(parts[:2])
+    if host == "forums.developer.nvidia.com":
+        return f"NVIDIA forum {path.split('/')[2]}"
     return f"{host}/{re.sub(r'[.](html?|pdf)$', '', parts[-1])[:40]}" if parts else host
 
 

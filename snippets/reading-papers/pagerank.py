@@ -28,7 +28,7 @@ except ImportError:
 
 BLOCK, TILE = 256, 2048  # as in pull.cu
 WIDTHS = (1, 2, 4, 8, 16, 32)
-KERNELS = {"thread": 1, "warp": 32, "eight": 8, "tile": 0}  # how many lanes a row gets; 0: tiles of edges
+KERNELS = ("thread", "warp", "eight", "tile")  # a row gets one lane, 32, or 8; tiles get equally many edges
 PROFILED = "reading-papers/pagerank.py --profile"
 LOADS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
@@ -48,18 +48,24 @@ class Ranker:
         self.dangling = cuda.mem_alloc(8)
         self.chunks = -(-graph.edges // (8 * BLOCK))
         self.sums = cuda.mem_alloc(8 * 8 * self.chunks)  # one a warp
-        self.pulls = {"thread": self.kernel("pull_thread", 1), "tile": self.kernel("pull_tile", 0)}
-        for lanes, name in ((32, "warp"), (8, "eight")):
-            self.pulls[name] = self.lanes(lanes)
+        self.pulls = {"thread": (self.module.get_function("pull_thread"), -(-graph.n // BLOCK))}
+        self.pulls |= {"warp": self.lanes(32), "eight": self.lanes(8), "tile": self.tiles()}
 
     def lanes(self, lanes: int) -> tuple:
-        return self.kernel("pull_lanes", lanes, LANES=lanes)
+        """Each row is pulled by so many lanes: the kernel and its grid."""
+        module = wb.module("reading-papers/pull.cu", LANES=lanes)
+        return module.get_function("pull_lanes"), -(-self.graph.n * lanes // BLOCK)
 
-    def kernel(self, name: str, lanes: int, **macros: int) -> tuple:
-        """A kernel and its grid."""
-        module = wb.module("reading-papers/pull.cu", **macros) if macros else self.module
-        work, of_a_block = (self.graph.n, BLOCK // lanes) if lanes else (self.graph.n + self.graph.edges, TILE)
-        return module.get_function(name), (-(-work // of_a_block), 1)
+    def tiles(self) -> tuple:
+        """Edges and ends of rows are pulled in tiles: the kernel, its grid and what else it wants."""
+        n, edges = np.int32(self.graph.n), np.int32(self.graph.edges)
+        tiles = -(-int(n + edges) // TILE)
+        first_rows = cuda.mem_alloc(4 * (tiles + 1))
+        cuda.memset_d32(first_rows, 0xFFFFFFFF, tiles + 1)
+        sizes = np.int32(tiles), n, edges
+        cut = self.module.get_function("cut_tiles")
+        cut(self.offsets, first_rows, *sizes, block=(BLOCK, 1, 1), grid=(tiles // BLOCK + 1, 1))
+        return self.module.get_function("pull_tile"), tiles, first_rows, edges
 
     def start(self, rank: np.ndarray) -> None:
         """Ranks to go on from; the rest of the device's memory is spoilt."""
@@ -73,10 +79,9 @@ class Ranker:
         self.spread(*arguments, block=(BLOCK, 1, 1), grid=(blocks, 1))
 
     def pull(self, pull: tuple) -> None:
-        kernel, grid = pull
+        kernel, grid, *more = pull
         buffers = self.offsets, self.sources, self.share, self.dangling, self.rank
-        sizes = np.float64(DAMPING), np.int32(self.graph.n), np.int32(self.graph.edges)
-        kernel(*buffers, *sizes, block=(BLOCK, 1, 1), grid=grid)
+        kernel(*buffers, np.float64(DAMPING), np.int32(self.graph.n), *more, block=(BLOCK, 1, 1), grid=(grid, 1))
 
     def gather(self, narrow: cuda.DeviceAllocation | None = None) -> None:
         """Every index and every share, and no rows: what no pull can beat by much. `narrow`: shares in float32."""

@@ -45,7 +45,7 @@ __device__ double base(const double* dangling, double damping, int n) {
 
 // --8<-- [start:thread]
 extern "C" __global__ void pull_thread(const int* offsets, const int* sources, const double* share,
-                                       const double* dangling, double* rank, double damping, int n, int) {
+                                       const double* dangling, double* rank, double damping, int n) {
     int row = blockIdx.x * BLOCK + threadIdx.x;
     if (row >= n) return;
     int end = offsets[row + 1];
@@ -60,7 +60,7 @@ extern "C" __global__ void pull_thread(const int* offsets, const int* sources, c
 
 // --8<-- [start:lanes]
 extern "C" __global__ void pull_lanes(const int* offsets, const int* sources, const double* share,
-                                      const double* dangling, double* rank, double damping, int n, int) {
+                                      const double* dangling, double* rank, double damping, int n) {
     int row = (blockIdx.x * BLOCK + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
     double sum = 0;
     if (row < n) {
@@ -75,31 +75,31 @@ extern "C" __global__ void pull_lanes(const int* offsets, const int* sources, co
 }
 // --8<-- [end:lanes]
 
-// --8<-- [start:search]
-// How many rows end within the first `diagonal` steps of the path that takes a row's edges, then the row's end.
-__device__ int rows_done(const int* offsets, int diagonal, int n, int edges) {
-    int low = max(0, diagonal - edges), high = min(diagonal, n);
+// --8<-- [start:cut]
+// Where each tile starts: how many rows end within the first `from` steps of the path that takes a row's edges, one a
+// step, and then the row's end. The graph stays the same, so this is asked once.
+extern "C" __global__ void cut_tiles(const int* offsets, int* first_rows, int tiles, int n, int edges) {
+    int tile = blockIdx.x * BLOCK + threadIdx.x;
+    if (tile > tiles) return;
+    int from = min(tile * TILE, n + edges), low = max(0, from - edges), high = min(from, n);
     while (low < high) {
-        int middle = (low + high) / 2;
-        if (offsets[middle + 1] <= diagonal - middle - 1)
-            low = middle + 1;
+        int row = (low + high) / 2;
+        if (offsets[row + 1] <= from - row - 1)
+            low = row + 1;
         else
-            high = middle;
+            high = row;
     }
-    return low;
+    first_rows[tile] = low;
 }
-// --8<-- [end:search]
+// --8<-- [end:cut]
 
 // --8<-- [start:tile]
 extern "C" __global__ void pull_tile(const int* offsets, const int* sources, const double* share,
-                                     const double* dangling, double* rank, double damping, int n, int edges) {
+                                     const double* dangling, double* rank, double damping, int n, const int* first_rows,
+                                     int edges) {
     __shared__ double gathered[TILE];
-    __shared__ int done[2];
-    int from = blockIdx.x * TILE, to = min(from + TILE, n + edges);
-    if (threadIdx.x < 2) done[threadIdx.x] = rows_done(offsets, threadIdx.x ? to : from, n, edges);
-    __syncthreads();
-    int first_row = done[0], last_row = done[1];  // the rows from first_row up to last_row end in this tile
-    int first = from - first_row, last = to - last_row;
+    int first_row = first_rows[blockIdx.x], last_row = first_rows[blockIdx.x + 1];
+    int first = blockIdx.x * TILE - first_row, last = min((blockIdx.x + 1) * TILE, n + edges) - last_row;
 #pragma unroll
     for (int k = 0; k < TILE; k += BLOCK) {
         int e = first + k + threadIdx.x;
