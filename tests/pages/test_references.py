@@ -9,7 +9,15 @@ from warpbook.book import here
 def test_the_graph_follows_the_pages() -> None:
     book = here()
     kept = (book.snippets / references.FILE).read_text("utf-8")
-    assert kept == references.text(references.graph(book)), f"run: {references.REMEDY}"
+    far = references.drift(kept, references.graph(book))
+    assert far <= references.MOST_DRIFT, f"{far:.0%} of the edges differ from the pages; {references.REMEDY}"
+
+
+def test_how_far_a_graph_is_from_the_pages() -> None:
+    now = [("a", "cites", "x"), ("a", "links", "b"), ("b", "cites", "x"), ("b", "cites", "y")]
+    assert references.drift(references.text(now), now) == 0
+    assert references.drift(references.text(now[1:]), now) == 0.25
+    assert references.drift(references.text([*now, ("b", "cites", "z")]), now) == 0.25
 
 
 def test_a_source_has_one_name_however_a_footnote_names_it() -> None:
