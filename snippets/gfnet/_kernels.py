@@ -30,12 +30,12 @@ class Layer14:
 
     def launch(self, x: object, y: object, images: int, adjoint: bool = False) -> None:
         sizes = np.int32(images), np.int32(self.channels), np.int32(adjoint)
-        shape = {"block": (LANES, G, 1), "grid": (-(-images // 2), -(-self.channels // LANES))}
+        shape = {"block": (LANES, G, 1), "grid": (-(-self.channels // LANES), -(-images // 2))}
         self.forward(x, self.filter, y, *sizes, shared=self.room, **shape)
 
     def launch_dk(self, x: object, g: object, P: object, images: int, blocks: int) -> None:
         sizes = np.int32(images), np.int32(self.channels)
-        shape = {"block": (LANES, G, 1), "grid": (blocks, -(-self.channels // LANES))}
+        shape = {"block": (LANES, G, 1), "grid": (-(-self.channels // LANES), blocks)}
         self.of_filter(x, g, P, *sizes, shared=self.room, **shape)
 
     # --8<-- [end:gf14]
@@ -62,7 +62,7 @@ class Direct:
         self.channels, self.H, self.W = k.shape
         self.dtype = np.dtype(dtype)
         self.taps = cuda.to_device(np.ascontiguousarray(k, self.dtype))
-        strip = max(s for s in range(1, 9) if self.W % s == 0)
+        strip = max(s for s in range(1, 17) if self.W % s == 0)
         real = {"float32": "float", "float64": "double"}[self.dtype.name]
         self.function = module("direct", REAL=real, STRIP=strip).get_function("direct")
         self.room = self.dtype.itemsize * self.H * (2 * self.W + 1 + self.W)

@@ -9,11 +9,12 @@
 //
 // A pass sees lines: element j of line l is at l * line + j * item. Rows are (line, item) = (N, 1), columns (1, N).
 // w[k] = exp(-2πi k / N). Sizes of radix16 are squares (16, 64, 256), cluster's is 256.
-#ifndef N
-#define N 256
+#ifndef SIDE
+#define SIDE 256
 #endif
 using Index = long long;
 
+constexpr int N = SIDE;
 constexpr int LOG = N == 2 ? 1 : N == 4 ? 2 : N == 8 ? 3 : N == 16 ? 4 : N == 32 ? 5 : N == 64 ? 6 : N == 128 ? 7 : 8;
 constexpr int LINES = N < 16 ? N : 16;                           // lines a block, from the third rung on
 constexpr int MOST = LINES * N / 2 < 256 ? LINES * N / 2 : 256;  // threads a block there
@@ -144,7 +145,7 @@ extern "C" __global__ void fft_swizzled(const float2* in, float2* out, const flo
 }
 // --8<-- [end:swizzled]
 
-#if N == 16 || N == 64 || N == 256
+#if SIDE == 16 || SIDE == 64 || SIDE == 256
 // --8<-- [start:registers]
 constexpr int R = N == 256 ? 16 : N == 64 ? 8 : 4;  // N = R · R
 
@@ -202,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(LINES* R)
 // --8<-- [end:radix16]
 #endif
 
-#if N == 256 && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
+#if SIDE == 256 && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
 #include <cooperative_groups.h>
 
 // --8<-- [start:cluster]

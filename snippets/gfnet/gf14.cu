@@ -65,12 +65,12 @@ using Tile = float2[G][G][LANES];  // 49 KiB; lanes are channels, so no two of t
 // --8<-- [start:gf14]
 // x, y: [images][14][14][channels]; K: [14][14][channels], divided by 196. Block: 32 channels × 14 lines. With
 // `adjoint` the gradient goes back: K is conjugated.
-extern "C" __global__ void __launch_bounds__(LANES* G)
+extern "C" __global__ void __launch_bounds__(LANES* G, 2)
     gf14(const float* x, const float2* K, float* y, int images, int channels, int adjoint) {
     Tile& t = *(Tile*)memory;
-    int c = blockIdx.y * LANES + threadIdx.x, line = threadIdx.y;
-    bool inside = c < channels, second = 2 * blockIdx.x + 1 < images;
-    Index image = (Index)G * G * channels, at = 2 * blockIdx.x * image + (Index)line * G * channels + c;
+    int c = blockIdx.x * LANES + threadIdx.x, line = threadIdx.y;
+    bool inside = c < channels, second = 2 * blockIdx.y + 1 < images;
+    Index image = (Index)G * G * channels, at = 2 * blockIdx.y * image + (Index)line * G * channels + c;
     float2 v[G];
 #pragma unroll
     for (int j = 0; j < G; ++j) {
@@ -106,14 +106,14 @@ extern "C" __global__ void __launch_bounds__(LANES* G)
 
 // --8<-- [start:gf14_dk]
 // P[f] = Σ conj(X) · G over the pairs of images of this block, x and the gradient g of the output taken in pairs too.
-// P: [gridDim.x][14][14][channels]. What belongs to single images is the Hermitian part of P; the rest cancels there.
+// P: [gridDim.y][14][14][channels]. What belongs to single images is the Hermitian part of P; the rest cancels there.
 extern "C" __global__ void __launch_bounds__(LANES* G)
     gf14_dk(const float* x, const float* g, float2* P, int images, int channels) {
     Tile& t = *(Tile*)memory;
-    int c = blockIdx.y * LANES + threadIdx.x, line = threadIdx.y;
+    int c = blockIdx.x * LANES + threadIdx.x, line = threadIdx.y;
     Index image = (Index)G * G * channels;
     float2 sum[G] = {}, X[G], v[G];
-    for (int pair = blockIdx.x; 2 * pair < images; pair += gridDim.x) {
+    for (int pair = blockIdx.y; 2 * pair < images; pair += gridDim.y) {
         for (int which = 0; which < 2; ++which) {
             const float* from = (which ? g : x) + 2 * pair * image + (Index)line * G * channels + c;
             bool inside = c < channels, second = inside && 2 * pair + 1 < images;
@@ -137,6 +137,6 @@ extern "C" __global__ void __launch_bounds__(LANES* G)
         }
     }
     if (c < channels)
-        for (int j = 0; j < G; ++j) P[((Index)blockIdx.x * G * G + j * G + line) * channels + c] = sum[j];
+        for (int j = 0; j < G; ++j) P[((Index)blockIdx.y * G * G + j * G + line) * channels + c] = sum[j];
 }
 // --8<-- [end:gf14_dk]
