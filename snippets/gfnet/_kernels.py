@@ -42,15 +42,19 @@ class Layer14:
 
     def __call__(self, x: np.ndarray, adjoint: bool = False) -> np.ndarray:
         """y for x: [images, 14, 14, channels] of float32."""
-        y = np.full_like(x, np.nan)
-        self.launch(cuda.In(np.ascontiguousarray(x)), cuda.InOut(y), len(x), adjoint)
+        y = np.full(x.shape, np.nan, np.float32)
+        self.launch(cuda.In(np.ascontiguousarray(x, np.float32)), cuda.InOut(y), len(x), adjoint)
         return y
 
     def dk(self, x: np.ndarray, g: np.ndarray, blocks: int = 3) -> np.ndarray:
         """What `from_pairs` takes."""
         P = np.full((blocks, G, G, self.channels), np.nan, np.complex64)
         self.launch_dk(
-            cuda.In(np.ascontiguousarray(x)), cuda.In(np.ascontiguousarray(g)), cuda.InOut(P), len(x), blocks
+            cuda.In(np.ascontiguousarray(x, np.float32)),
+            cuda.In(np.ascontiguousarray(g)),
+            cuda.InOut(P),
+            len(x),
+            blocks,
         )
         return P
 
@@ -105,6 +109,6 @@ class Square:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """y for x: [images, channels, side, side] of float32."""
-        y = np.full_like(x, np.nan)
-        self.launch(cuda.In(np.ascontiguousarray(x)), cuda.InOut(y), len(x))
+        y = np.full(x.shape, np.nan, np.float32)
+        self.launch(cuda.In(np.ascontiguousarray(x, np.float32)), cuda.InOut(y), len(x))
         return y

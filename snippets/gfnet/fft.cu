@@ -173,6 +173,16 @@ __device__ __forceinline__ void fft(float2 (&v)[M]) {
     }
 }
 
+// v[k] times w to the power of k.
+__device__ __forceinline__ void turn(float2 (&v)[R], float2 w) {
+    float2 power = w;
+#pragma unroll
+    for (int k = 1; k < R; ++k) {
+        v[k] = v[k] * power;
+        power = power * w;
+    }
+}
+
 constexpr int PITCH = R * (R + 1) + 1;  // a line's room in the exchange: R rows of R + 1, and one more
 // --8<-- [end:registers]
 
@@ -188,11 +198,9 @@ extern "C" __global__ void __launch_bounds__(LINES* R)
 #pragma unroll
     for (int k = 0; k < R; ++k) v[k] = in[base + (Index)(R * k + q) * item];
     fft(v);
+    turn(v, w[q]);
 #pragma unroll
-    for (int k = 0; k < R; ++k) {
-        float2 turned = v[k] * w[k * q];
-        x[l * PITCH + k * (R + 1) + q] = turned;
-    }
+    for (int k = 0; k < R; ++k) x[l * PITCH + k * (R + 1) + q] = v[k];
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < R; ++k) v[k] = x[l * PITCH + q * (R + 1) + k];
@@ -222,11 +230,9 @@ extern "C" __global__ void __cluster_dims__(SHARE, 1, 1) __launch_bounds__(OWN* 
 #pragma unroll
     for (int k = 0; k < R; ++k) v[k] = in[image + (Index)(R * k + q) * N + rank * OWN + l];
     fft(v);
+    turn(v, w[q]);
 #pragma unroll
-    for (int k = 0; k < R; ++k) {
-        float2 turned = v[k] * w[k * q];
-        x[l * PITCH + k * (R + 1) + q] = turned;
-    }
+    for (int k = 0; k < R; ++k) x[l * PITCH + k * (R + 1) + q] = v[k];
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < R; ++k) v[k] = x[l * PITCH + q * (R + 1) + k];
@@ -243,11 +249,9 @@ extern "C" __global__ void __cluster_dims__(SHARE, 1, 1) __launch_bounds__(OWN* 
     for (int k = 0; k < R; ++k) v[k] = x[l * N + R * k + q];
     __syncthreads();
     fft(v);
+    turn(v, w[q]);
 #pragma unroll
-    for (int k = 0; k < R; ++k) {
-        float2 turned = v[k] * w[k * q];
-        x[l * PITCH + k * (R + 1) + q] = turned;
-    }
+    for (int k = 0; k < R; ++k) x[l * PITCH + k * (R + 1) + q] = v[k];
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < R; ++k) v[k] = x[l * PITCH + q * (R + 1) + k];

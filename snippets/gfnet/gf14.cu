@@ -63,32 +63,30 @@ constexpr int G = 14, LANES = 32;  // the grid of tokens; channels a block
 using Tile = float2[G][G][LANES];  // 49 KiB; lanes are channels, so no two of them meet in a bank
 
 // --8<-- [start:gf14]
-// x, y: [images][14][14][channels]; K: [14][14][channels], divided by 196. Block: 32 channels × 14 lines. With
-// `adjoint` the gradient goes back: K is conjugated.
+// x, y: [images][14][14][channels]; K: [14][14][channels], divided by 196. Block: 32 channels × 14 lines, two images.
+// With `adjoint` the gradient goes back: K is conjugated. Lanes past the last channel repeat it, and a last image without
+// a partner is its own: they are computed, and not written.
 extern "C" __global__ void __launch_bounds__(LANES* G, 2)
     gf14(const float* x, const float2* K, float* y, int images, int channels, int adjoint) {
     Tile& t = *(Tile*)memory;
-    int c = blockIdx.x * LANES + threadIdx.x, line = threadIdx.y;
-    bool inside = c < channels, second = 2 * blockIdx.y + 1 < images;
+    int own = blockIdx.x * LANES + threadIdx.x, c = min(own, channels - 1), line = threadIdx.y;
+    bool second = 2 * blockIdx.y + 1 < images;
     Index image = (Index)G * G * channels, at = 2 * blockIdx.y * image + (Index)line * G * channels + c;
-    float2 v[G];
+    Index other = second ? at + image : at;
+    float2 v[G], k[G];
 #pragma unroll
-    for (int j = 0; j < G; ++j) {
-        v[j].x = inside ? x[at + j * channels] : 0;
-        v[j].y = inside && second ? x[at + j * channels + image] : 0;
-    }
+    for (int j = 0; j < G; ++j) v[j] = {x[at + j * channels], x[other + j * channels]};
     dft14(v);  // along the rows
 #pragma unroll
     for (int j = 0; j < G; ++j) t[line][j][threadIdx.x] = v[j];
+#pragma unroll
+    for (int j = 0; j < G; ++j) k[j] = K[(j * G + line) * channels + c];  // on its way while the block waits
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < G; ++j) v[j] = t[j][line][threadIdx.x];
     dft14(v);  // down the columns
 #pragma unroll
-    for (int j = 0; j < G; ++j) {
-        float2 k = inside ? K[(j * G + line) * channels + c] : float2{0, 0};
-        v[j] = v[j] * (adjoint ? conj(k) : k);
-    }
+    for (int j = 0; j < G; ++j) v[j] = v[j] * (adjoint ? conj(k[j]) : k[j]);
     exchange_parts(v), dft14(v);  // and back; the parts stay exchanged
 #pragma unroll
     for (int j = 0; j < G; ++j) t[j][line][threadIdx.x] = v[j];
@@ -96,11 +94,12 @@ extern "C" __global__ void __launch_bounds__(LANES* G, 2)
 #pragma unroll
     for (int j = 0; j < G; ++j) v[j] = t[line][j][threadIdx.x];
     dft14(v), exchange_parts(v);
+    if (own >= channels) return;
 #pragma unroll
-    for (int j = 0; j < G; ++j) {
-        if (inside) y[at + j * channels] = v[j].x;
-        if (inside && second) y[at + j * channels + image] = v[j].y;
-    }
+    for (int j = 0; j < G; ++j) y[at + j * channels] = v[j].x;
+    if (!second) return;
+#pragma unroll
+    for (int j = 0; j < G; ++j) y[other + j * channels] = v[j].y;
 }
 // --8<-- [end:gf14]
 
