@@ -90,16 +90,18 @@ class Transform:
             self.kernels["cluster"].set_attribute(limit, self.room)
 
     # --8<-- [start:launch]
-    def fft2_radix2(self, rung: str, images: Images) -> None:
-        """Enqueue the transform of all images: columns first, then rows, in place."""
+    def fft2_radix2(self, rung: str, images: Images, only: str = "") -> None:
+        """Enqueue the transform of all images: columns first, then rows, in place; or only one of the two."""
         kernel, (lines, threads) = self.kernels[rung], self.shapes[rung]
         block, grid = (threads, 1, 1), (images.count * self.n // lines, 1)
         if rung == "cluster":
             kernel(images.source, images.out, images.turns, block=block, grid=grid, shared=self.room)
             return
-        n = np.int32(self.n)
-        kernel(images.source, images.out, images.turns, np.int32(1), n, block=block, grid=grid)
-        kernel(images.out, images.out, images.turns, n, np.int32(1), block=block, grid=grid)
+        one, n = np.int32(1), np.int32(self.n)
+        if only != "rows":
+            kernel(images.source, images.out, images.turns, one, n, block=block, grid=grid)
+        if only != "columns":
+            kernel(images.out, images.out, images.turns, n, one, block=block, grid=grid)
 
     # --8<-- [end:launch]
 
@@ -154,6 +156,11 @@ def time_all(rng: np.random.Generator, n: int, count: int) -> None:
             poison=images.poison,
             check=lambda i, rung=rung: images.check(rung),
         )
+    for rung in ("radix2", "tiled", "swizzled", "radix16"):  # each pass alone; together they have been checked
+        for only in ("columns", "rows"):
+            images.poison()
+            t = wb.time(lambda i, rung=rung, only=only: transform.fft2_radix2(rung, images, only), repeats=20)
+            wb.timing(f"{rung}.{only}", t)
     if torch is not None:
         source = torch.as_tensor(Shared(images.source, images.values.shape), device="cuda")
         target = torch.as_tensor(Shared(images.out, images.values.shape), device="cuda")
