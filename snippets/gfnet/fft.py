@@ -101,7 +101,8 @@ class Transform:
         if only != "rows":
             kernel(images.source, images.out, images.turns, one, n, block=block, grid=grid)
         if only != "columns":
-            kernel(images.out, images.out, images.turns, n, one, block=block, grid=grid)
+            half = images.source if only else images.out
+            kernel(half, images.out, images.turns, n, one, block=block, grid=grid)
 
     # --8<-- [end:launch]
 
