@@ -6,6 +6,7 @@
 //   scan_packed   one lane: where 8 states go are the 8 bytes of two registers, and __byte_perm() composes them
 //   scan_table    the same for 8 symbols at a time, whose composed function is looked up in shared memory
 //   scan_banked   the same with 32 copies of the table, one for each lane, so that no two lanes want the same bank
+//   scan_ahead    scan_table again; a warp asks for its next tile before it works on this one
 //
 // All answer two numbers: the state at the end, and after how many symbols the automaton stood in an accepting state.
 using Index = long long;
@@ -43,6 +44,7 @@ __device__ void finish(unsigned piece, const unsigned char* text, Index n, const
     __syncthreads();
     if (!last) return;
     piece = lane;
+#pragma unroll 8
     for (int k = gridDim.x * warp / warps; k < gridDim.x * (warp + 1) / warps; ++k)
         piece = then(piece, pieces[k * WARP + lane]);
     shared[warp][lane] = piece;
@@ -122,24 +124,33 @@ __device__ unsigned together(Packed p) {
 // --8<-- [start:tiles]
 // Each lane wants 128 neighbouring symbols, and each load wants neighbouring lanes: the warp reads a tile of 4 KiB
 // as it lies and hands it over through shared memory, whose rows are 16 bytes longer than what they hold.
-template <class Walk>
+constexpr int PACKS = CHUNK / 2, ROW = PACKS + 1;  // of 16 bytes: that a lane takes; from row to row
+constexpr int TILE = WARP * CHUNK;                 // groups of 8 symbols
+
+__device__ void load(uint4 (&packs)[PACKS], const uint4* text, Index group) {
+    for (int k = 0; k < PACKS; ++k) packs[k] = text[group / 2 + k * WARP + threadIdx.x % WARP];
+}
+
+template <bool AHEAD, class Walk>
 __device__ unsigned tiles(const uint4* text, Index n, uint4* stage, const Walk& walk) {
-    constexpr int PACKS = CHUNK / 2, ROW = PACKS + 1;  // of 16 bytes
     int lane = threadIdx.x % WARP;
     stage += threadIdx.x / WARP * WARP * ROW;
-    Share mine = share(n / 8, WARP * CHUNK);
+    Share mine = share(n / 8, TILE);
+    uint4 packs[PACKS];
+    if (AHEAD && mine.end - mine.begin >= TILE) load(packs, text, mine.begin);
+    walk.prepare();
     unsigned piece = lane;  // nothing read: every state stays
-    for (Index g = mine.begin; g < mine.end; g += WARP * CHUNK) {
+    for (Index g = mine.begin; g < mine.end; g += TILE) {
         Packed p;
-        if (mine.end - g >= WARP * CHUNK) {
-            uint4 packs[PACKS];
-            for (int k = 0; k < PACKS; ++k) packs[k] = text[g / 2 + k * WARP + lane];
+        if (mine.end - g >= TILE) {
+            if (!AHEAD) load(packs, text, g);
             __syncwarp();
             for (int k = 0; k < PACKS; ++k) {
                 int at = k * WARP + lane;
                 stage[at / PACKS * ROW + at % PACKS] = packs[k];
             }
             __syncwarp();
+            if (AHEAD && mine.end - g >= 2 * TILE) load(packs, text, g + TILE);
             for (int k = PACKS - 1; k >= 0; --k) {
                 uint4 w = stage[lane * ROW + k];
                 walk(p, w.z, w.w);
@@ -169,24 +180,29 @@ __device__ unsigned index(unsigned x, unsigned y, int at) {
 }
 // --8<-- [end:index]
 
+// --8<-- [start:table]
+// The table lies in shared memory, COPIES times: entry e of copy c at COPIES * e + c.
 template <int BITS, int COPIES>
 struct Lookup {
     const uint2* table;
+    uint2* copies;
+
+    __device__ void prepare() const {
+        for (int i = threadIdx.x; i < 256 * COPIES; i += blockDim.x) copies[i] = table[i / COPIES];
+        __syncthreads();
+    }
     __device__ void operator()(Packed& p, unsigned x, unsigned y) const {
+        const uint2* mine = copies + threadIdx.x % COPIES;
         for (int at = BITS - 1; at >= 0; --at)  // from the last symbols to the first
-            put_before(p, table[index<BITS>(x, y, at) * COPIES]);
+            put_before(p, mine[index<BITS>(x, y, at) * COPIES]);
     }
 };
 
-// --8<-- [start:table]
-template <int BITS, int COPIES>
+template <int BITS, int COPIES, bool AHEAD>
 __device__ void by_table(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                          unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    uint2* copies = (uint2*)room;
-    for (int i = threadIdx.x; i < 256 * COPIES; i += blockDim.x) copies[i] = table[i / COPIES];
-    __syncthreads();
-    Lookup<BITS, COPIES> walk = {copies + threadIdx.x % COPIES};
-    unsigned piece = tiles(text, n, room + 256 * COPIES / 2, walk);
+    Lookup<BITS, COPIES> walk = {table, (uint2*)room};
+    unsigned piece = tiles<AHEAD>(text, n, room + 256 * COPIES / 2, walk);
     finish(piece, (const unsigned char*)text, n, step, BITS, start, pieces, arrived, out);
 }
 // --8<-- [end:table]
@@ -247,6 +263,7 @@ struct OneByOne {
     unsigned zero, one;  // what the symbols do, as eight numbers of 4 bits
     uint2 accepting;     // 1 in the bytes of accepting states
 
+    __device__ void prepare() const {}
     __device__ void step(Packed& p, unsigned symbol) const {
         p.count.x += accepting.x, p.count.y += accepting.y;  // each state counts itself, then is asked for
         unsigned by = symbol ? one : zero;
@@ -262,41 +279,52 @@ struct OneByOne {
 __global__ void scan_packed(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                             unsigned* pieces, unsigned* arrived, unsigned long long* out) {
     OneByOne walk = {table[256].x, table[257].x, table[258]};
-    unsigned piece = tiles(text, n, room, walk);
+    unsigned piece = tiles<false>(text, n, room, walk);
     finish(piece, (const unsigned char*)text, n, step, 1, start, pieces, arrived, out);
 }
 // --8<-- [end:one]
 
 __global__ void scan_table(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                            unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    by_table<1, 1>(text, n, step, table, start, pieces, arrived, out);
+    by_table<1, 1, false>(text, n, step, table, start, pieces, arrived, out);
 }
 
 __global__ void scan_banked(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                             unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    by_table<1, WARP>(text, n, step, table, start, pieces, arrived, out);
+    by_table<1, WARP, false>(text, n, step, table, start, pieces, arrived, out);
 }
 
-// The same for larger alphabets: 4, 16 and 256 letters.
-__global__ void scan_banked2(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
-                             unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    by_table<2, WARP>(text, n, step, table, start, pieces, arrived, out);
+__global__ void scan_ahead(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
+                           unsigned* pieces, unsigned* arrived, unsigned long long* out) {
+    by_table<1, 1, true>(text, n, step, table, start, pieces, arrived, out);
 }
-__global__ void scan_banked4(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
-                             unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    by_table<4, WARP>(text, n, step, table, start, pieces, arrived, out);
+
+// Larger alphabets: 4, 16 and 256 letters, with a table for each lane.
+__global__ void scan_letters4(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
+                              unsigned* pieces, unsigned* arrived, unsigned long long* out) {
+    by_table<2, WARP, true>(text, n, step, table, start, pieces, arrived, out);
 }
-__global__ void scan_banked8(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
-                             unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    by_table<8, WARP>(text, n, step, table, start, pieces, arrived, out);
+__global__ void scan_letters16(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
+                               unsigned* pieces, unsigned* arrived, unsigned long long* out) {
+    by_table<4, WARP, true>(text, n, step, table, start, pieces, arrived, out);
+}
+__global__ void scan_letters256(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
+                                unsigned* pieces, unsigned* arrived, unsigned long long* out) {
+    by_table<8, WARP, true>(text, n, step, table, start, pieces, arrived, out);
 }
 
 // The yardsticks: read every byte once and do next to nothing with it; copy every byte.
 __global__ void read_all(const uint4* text, Index n, unsigned* out) {
-    Index step = (Index)gridDim.x * blockDim.x, i = (Index)blockIdx.x * blockDim.x + threadIdx.x;
+    Index apart = (Index)gridDim.x * blockDim.x, i = (Index)blockIdx.x * blockDim.x + threadIdx.x;
     unsigned x = 0;
-#pragma unroll 8
-    for (; i < n / 16; i += step) x ^= text[i].x ^ text[i].y ^ text[i].z ^ text[i].w;
+    for (; i + 7 * apart < n / 16; i += 8 * apart) {
+        uint4 p[8];
+#pragma unroll
+        for (int k = 0; k < 8; ++k) p[k] = text[i + k * apart];
+#pragma unroll
+        for (int k = 0; k < 8; ++k) x ^= p[k].x ^ p[k].y ^ p[k].z ^ p[k].w;
+    }
+    for (; i < n / 16; i += apart) x ^= text[i].x ^ text[i].y ^ text[i].z ^ text[i].w;
     x = __reduce_xor_sync(~0u, x);
     if (threadIdx.x % WARP == 0) atomicXor(out, x);
 }

@@ -46,8 +46,9 @@ RUNGS = [
     Rung("packed", 512, 2),
     Rung("table", 512, 2, copies=1),
     Rung("banked", 1024, 1, copies=32),
+    Rung("ahead", 512, 1, copies=1),
 ]
-LETTERS = [Rung(f"banked{bits}", 1024, 1, copies=32, bits=bits) for bits in (2, 4, 8)]
+LETTERS = [Rung(f"letters{1 << bits}", 512, 1, copies=32, bits=bits) for bits in (2, 4, 8)]
 # --8<-- [end:rungs]
 
 
@@ -281,7 +282,7 @@ def letters(rng: np.random.Generator, n: int, texts: list[np.ndarray]) -> None:
             poison=scanner.poison,
             check=lambda i, scanner=scanner, rung=rung, want=want: scanner.check(rung, n, want),
         )
-        wb.timing(f"letters{1 << rung.bits}", t, n)
+        wb.timing(rung.name, t, n)
         print(f"{1 << rung.bits:3} letters{t.median * 1e6:10.1f}{n / t.median / 1e9:10.2f} G")
         for buffer in data:
             buffer.free()
@@ -340,23 +341,26 @@ def claims(compiled_core: bool = True) -> None:
            "DRAM 的 4.4 TB/s，对 ALU 的每秒 1.64 T 符号")  # fmt: skip
     faster("table", "banked", 0.8, 1.0, "shared memory: 192 wavefronts a tile, against 128; DRAM needs 244 cycles",
            "共享内存：每个瓦片 192 个波前，对 128 个；DRAM 需要 244 个周期")  # fmt: skip
-    faster("serial", "banked", 300, 89000, "DRAM at 4.4 TB/s, against 40 cycles a symbol",
+    faster("table", "ahead", 1.02, 1.08, "a tuning run: 75.9 µs against 70.1",
+           "一次调优运行：75.9 µs 对 70.1 µs")  # fmt: skip
+    faster("serial", "ahead", 300, 89000, "DRAM at 4.4 TB/s, against 40 cycles a symbol",
            "DRAM 的 4.4 TB/s，对每符号 40 个周期")  # fmt: skip
     if compiled_core:
-        faster("cpu8", "banked", 5, 1100, "DRAM at 4.4 TB/s, against 7 cycles for 8 symbols at 3.5 GHz",
+        faster("cpu8", "ahead", 5, 1100, "DRAM at 4.4 TB/s, against 7 cycles for 8 symbols at 3.5 GHz",
                "DRAM 的 4.4 TB/s，对 3.5 GHz 下每 8 个符号 7 个周期")  # fmt: skip
-        faster("cpu", "banked", 5, 8000, "DRAM at 4.4 TB/s, against 6 cycles a symbol at 3.5 GHz",
+        faster("cpu", "ahead", 5, 8000, "DRAM at 4.4 TB/s, against 6 cycles a symbol at 3.5 GHz",
                "DRAM 的 4.4 TB/s，对 3.5 GHz 下每符号 6 个周期")  # fmt: skip
-    wb.claim(
-        "banked_of_read",
-        en="the last rung reaches at least 90 % of the rate at which the text can be read",
-        zh="最后一级至少达到单纯读取文本速率的 90 %",
-        ratio=("banked.rate", "read.rate"),
-        at_least=0.9,
-        predicted=1.0,
-        source="DRAM: each reads the text once; the ALU is busy 70 % of that time",
-        source_zh="DRAM 流量：都只读一遍文本；ALU 忙 70 % 的时间",
-    )
+    for rung, at_least in (("table", 0.75), ("ahead", 0.85)):
+        wb.claim(
+            f"{rung}_of_read",
+            en=f"{rung} reaches at least {at_least:.0%} of the rate at which the text can be read",
+            zh=f"{rung} 至少达到单纯读取文本速率的 {at_least:.0%}",
+            ratio=(f"{rung}.rate", "read.rate"),
+            at_least=at_least,
+            predicted=1.0,
+            source="DRAM: each reads the text once; the ALU is busy 70 % of that time",
+            source_zh="DRAM 流量：都只读一遍文本；ALU 忙 70 % 的时间",
+        )
     wb.claim(
         "banked_conflicts",
         en="a table for each lane: at most 2 % of the bank conflicts of one table for all",
