@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from itertools import product
 
+# --8<-- [start:cnf]
 Rules = dict[str, list[tuple[str, ...]]]  # a variable's bodies; what has no rules is a letter
 
 
-# --8<-- [start:cnf]
 @dataclass(frozen=True)
 class CNF:
     """Only A → a and A → B C. Variables are numbers, 0 is the start; `empty` says whether ε is in the language."""

@@ -93,7 +93,9 @@ def main() -> None:
         nodes=[(str(q), str(q), "start" * (q == 0) + "accept" * (q == 3)) for q in range(4)],
         edges=[(str(p), str(q), a) for p, moves in enumerate(third.moves) for a, q in moves],
     )
-    wb.graph("dfa.third", **diagram(minimal(subsets(third))))
+    least = minimal(subsets(third))
+    last = {least.run(word): word for word in words if len(word) == 3}  # what each state remembers
+    wb.graph("dfa.third", **diagram(least, [last[q] for q in range(len(least.step))]))
     wb.graph("dfa.gaps_subsets", **diagram(subsets(thompson("(01|1)*(0|)"))))
     wb.graph("dfa.gaps", **diagram(compiled("(01|1)*(0|)")))
     wb.graph("dfa.contains", **diagram(CONTAINS_01))

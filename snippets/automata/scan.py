@@ -263,6 +263,7 @@ def time_all(rng: np.random.Generator, n: int, few: int) -> None:
         of_read = moved / t.median / (n / times["read"].median)
         print(f"{name:10}{t.median * 1e6:10.1f}{moved / t.median / 1e9:10.2f} G{of_read:9.1%}")
     wb.value("serial.symbol", times["serial"].median / few, "s")
+    wb.value("serial.whole", times["serial"].median / few * n, "s")  # extrapolated
     for buffer in buffers:
         buffer.free()
     letters(rng, n, texts)
