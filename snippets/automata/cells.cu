@@ -40,20 +40,20 @@ __global__ void life_bytes(const unsigned char* in, unsigned char* out, int heig
 // --8<-- [start:rows]
 // A thread goes down ROWS rows of one column of words, and keeps what it made of the two rows above.
 template <class Row, class Make, class Next>
-__device__ void down(const unsigned* in, unsigned* out, int height, int words, const Make& make, const Next& next) {
+__device__ void down(const unsigned* __restrict__ in, unsigned* __restrict__ out, int height, int words,
+                     const Make& make, const Next& next) {
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * ROWS;
     if (x >= words) return;
     int left = x ? x - 1 : words - 1, right = x + 1 < words ? x + 1 : 0;
-    auto row = [&](int y) {
-        const unsigned* line = in + (Index)(y < 0 ? height - 1 : y < height ? y : 0) * words;
-        return make(line[left], line[x], line[right]);
-    };
-    Row above = row(y - 1), self = row(y);
+    unsigned all = (unsigned)height * words, at = (unsigned)y * words;  // where a row begins
+    auto row = [&](unsigned at) { return make(in[at + left], in[at + x], in[at + right]); };
+    Row above = row(y ? at - words : all - words), self = row(at);
 #pragma unroll
-    for (int k = 0; k < ROWS; ++k, ++y) {
-        if (y >= height) return;
-        Row below = row(y + 1);
-        out[(Index)y * words + x] = next(above, self, below);
+    for (int k = 0; k < ROWS; ++k) {
+        unsigned here = at + x;
+        at = at + words < all ? at + words : 0;
+        Row below = row(at);
+        if (y + k < height) out[here] = next(above, self, below);
         above = self, self = below;
     }
 }
@@ -66,7 +66,7 @@ struct Four {
     unsigned cells, sum;  // four cells, a byte each; each with its left and right neighbours
 };
 
-__global__ void life_words(const unsigned* in, unsigned* out, int height, int words) {
+__global__ void life_words(const unsigned* __restrict__ in, unsigned* __restrict__ out, int height, int words) {
     auto make = [](unsigned left, unsigned self, unsigned right) {
         return Four{self, __funnelshift_l(left, self, 8) + self + __funnelshift_r(self, right, 8)};
     };
@@ -82,27 +82,23 @@ __global__ void life_words(const unsigned* in, unsigned* out, int height, int wo
 // --8<-- [end:words]
 
 // --8<-- [start:bits]
+__device__ unsigned majority(unsigned a, unsigned b, unsigned c) { return (a & b) | (c & (a | b)); }
+
 struct Bits {
     unsigned cells, one, two;  // 32 cells; each with its left and right neighbours: the sum's two binary digits
 };
 
-__global__ void life_bits(const unsigned* in, unsigned* out, int height, int words) {
+__global__ void life_bits(const unsigned* __restrict__ in, unsigned* __restrict__ out, int height, int words) {
     auto make = [](unsigned left, unsigned self, unsigned right) {
         unsigned l = __funnelshift_l(left, self, 1), r = __funnelshift_r(self, right, 1);
-        return Bits{self, l ^ self ^ r, (l & self) | (r & (l | self))};  // a full adder, 32 times
+        return Bits{self, l ^ self ^ r, majority(l, self, r)};  // a full adder, 32 times
     };
     auto next = [](Bits above, Bits self, Bits below) {
-        unsigned one = above.one ^ self.one ^ below.one;
-        unsigned carry = (above.one & self.one) | (below.one & (above.one | self.one));
-        unsigned pair = above.two ^ self.two ^ below.two ^ carry;  // an odd number of twos
-        unsigned none = ~(above.two | self.two | below.two | carry);
-        unsigned all = above.two & self.two & below.two & carry;
-        // nine cells are 3 if one & exactly one two; 4 if no one & exactly two twos
-        unsigned three =
-            one & pair &
-            ~((above.two & self.two) | (below.two & carry) | ((above.two | self.two) & (below.two | carry)));
-        unsigned four = ~one & ~pair & ~none & ~all;
-        return three | (four & self.cells);
+        unsigned ones = above.one ^ self.one ^ below.one, carry = majority(above.one, self.one, below.one);
+        unsigned twos = above.two ^ self.two ^ below.two, fours = majority(above.two, self.two, below.two);
+        unsigned one_two = (twos ^ carry) & ~fours;                 // of three twos and the carry exactly one is there
+        unsigned two_twos = ~(twos ^ carry) & (twos ^ fours);       // exactly two
+        return (ones & one_two) | (~ones & two_twos & self.cells);  // nine cells: 3 lives, 4 stays as it is
     };
     down<Bits>(in, out, height, words, make, next);
 }

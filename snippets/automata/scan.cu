@@ -299,18 +299,18 @@ __global__ void scan_ahead(const uint4* text, Index n, const unsigned* step, con
     by_table<1, 1, true>(text, n, step, table, start, pieces, arrived, out);
 }
 
-// Larger alphabets: 4, 16 and 256 letters, with a table for each lane.
+// Larger alphabets: 4, 16 and 256 letters.
 __global__ void scan_letters4(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                               unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    by_table<2, WARP, true>(text, n, step, table, start, pieces, arrived, out);
+    by_table<2, 1, true>(text, n, step, table, start, pieces, arrived, out);
 }
 __global__ void scan_letters16(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                                unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    by_table<4, WARP, true>(text, n, step, table, start, pieces, arrived, out);
+    by_table<4, 1, true>(text, n, step, table, start, pieces, arrived, out);
 }
 __global__ void scan_letters256(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                                 unsigned* pieces, unsigned* arrived, unsigned long long* out) {
-    by_table<8, WARP, true>(text, n, step, table, start, pieces, arrived, out);
+    by_table<8, 1, true>(text, n, step, table, start, pieces, arrived, out);
 }
 
 // The yardsticks: read every byte once and do next to nothing with it; copy every byte.
