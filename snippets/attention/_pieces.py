@@ -39,7 +39,8 @@ class Pieces:
     def softmax(self, x: np.ndarray) -> np.ndarray:
         y = np.full_like(x, np.nan)
         kernel = self.soft.get_function("softmax_three")
-        kernel(cuda.In(x), cuda.InOut(y), np.int32(x.shape[1]), block=(THREADS, 1, 1), grid=(len(x), 1))
+        sizes = np.int32(len(x)), np.int32(x.shape[1])
+        kernel(cuda.In(x), cuda.InOut(y), *sizes, block=(THREADS, 1, 1), grid=(len(x), 1))
         return y
 
     def attention(self, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,6 @@
 // Softmax of each row of a matrix: y = exp(x - m) / s, with m the row's maximum and s the sum of exp(x - m).
-// Each kernel takes one block of THREADS threads a row of n floats, and moves them in packs of WIDTH:
+// THREADS threads take a row of n floats and move them in packs of WIDTH; a block has one row or, if a warp is enough
+// for it, as many as the block has warps (blockDim.y):
 //
 //   softmax_unsafe     without m: wrong as soon as an exponential overflows
 //   softmax_three      three passes: maximum, sum, quotient; the row is read three times
@@ -16,9 +17,10 @@
 
 using Index = long long;
 
-constexpr int WARPS = THREADS / 32;
+constexpr int WARPS = THREADS / 32;                   // of a row
+constexpr int BLOCK = THREADS > 256 ? THREADS : 256;  // at most
 constexpr unsigned ALL = 0xffffffff;
-static_assert(THREADS % 32 == 0 && WARPS <= 32);
+static_assert(WARPS * 32 == THREADS && (WARPS & (WARPS - 1)) == 0 && WARPS <= 32);
 
 struct alignas(4 * WIDTH) Pack {
     float v[WIDTH];
@@ -34,8 +36,8 @@ constexpr float LOWEST = -3.402823466e38f;  // not -infinity: the difference of 
 constexpr Part NOTHING = {LOWEST, 0};
 
 __device__ Part merge(Part a, Part b) {
-    float m = fmaxf(a.m, b.m);
-    return {m, a.s * expf(a.m - m) + b.s * expf(b.m - m)};
+    float down = expf(-fabsf(a.m - b.m));  // for the sum whose maximum is the smaller
+    return a.m > b.m ? Part{a.m, a.s + b.s * down} : Part{b.m, a.s * down + b.s};
 }
 // --8<-- [end:part]
 
@@ -46,22 +48,25 @@ __device__ float sum(float a, float b) { return a + b; }
 __device__ float swap(float v, int distance) { return __shfl_xor_sync(ALL, v, distance); }
 __device__ Part swap(Part p, int distance) { return {swap(p.m, distance), swap(p.s, distance)}; }
 
-// v of all threads of the block, combined; every thread gets the same bits. To be called once for each Combine.
+// v of all threads of a row, combined; every thread gets the same bits. To be called once for each Combine.
 template <auto Combine, class T>
-__device__ T over_block(T v) {
-    __shared__ T of_warp[WARPS];
+__device__ T over_row(T v) {
     for (int d = 16; d > 0; d /= 2) v = Combine(v, swap(v, d));
-    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = of_warp[0];
-    for (int w = 1; w < WARPS; ++w) v = Combine(v, of_warp[w]);
+    if constexpr (WARPS > 1) {
+        __shared__ T of_warp[WARPS];
+        if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = v;
+        __syncthreads();
+        v = of_warp[threadIdx.x % WARPS];
+        for (int d = WARPS / 2; d > 0; d /= 2) v = Combine(v, swap(v, d));
+    }
     return v;
 }
 // --8<-- [end:over]
 
 // --8<-- [start:packs]
-__device__ const Pack* row(const float* x, int n) { return (const Pack*)(x + (Index)blockIdx.x * n); }
-__device__ Pack* row(float* y, int n) { return (Pack*)(y + (Index)blockIdx.x * n); }
+__device__ Index my_row() { return (Index)blockIdx.x * blockDim.y + threadIdx.y; }
+__device__ const Pack* row(const float* x, int n) { return (const Pack*)(x + my_row() * n); }
+__device__ Pack* row(float* y, int n) { return (Pack*)(y + my_row() * n); }
 
 __device__ float highest(Pack p) {
     float m = p.v[0];
@@ -89,31 +94,34 @@ __device__ Pack times(Pack p, float factor) {
 extern "C" {
 
 // --8<-- [start:unsafe]
-__global__ void softmax_unsafe(const float* x, float* y, int n) {
+__global__ void softmax_unsafe(const float* x, float* y, int rows, int n) {
+    if (my_row() >= rows) return;
     const Pack* from = row(x, n);
     Pack* to = row(y, n);
     float s = 0;
     for (int i = threadIdx.x; i < n / WIDTH; i += THREADS) s += total(exponentials(from[i], 0));
-    s = over_block<sum>(s);
+    s = over_row<sum>(s);
     for (int i = threadIdx.x; i < n / WIDTH; i += THREADS) to[i] = times(exponentials(from[i], 0), 1 / s);
 }
 // --8<-- [end:unsafe]
 
 // --8<-- [start:three]
-__global__ void __launch_bounds__(THREADS) softmax_three(const float* x, float* y, int n) {
+__global__ void __launch_bounds__(BLOCK) softmax_three(const float* x, float* y, int rows, int n) {
+    if (my_row() >= rows) return;
     const Pack* from = row(x, n);
     Pack* to = row(y, n);
     float m = LOWEST, s = 0;
     for (int i = threadIdx.x; i < n / WIDTH; i += THREADS) m = fmaxf(m, highest(from[i]));
-    m = over_block<greater>(m);
+    m = over_row<greater>(m);
     for (int i = threadIdx.x; i < n / WIDTH; i += THREADS) s += total(exponentials(from[i], m));
-    s = over_block<sum>(s);
+    s = over_row<sum>(s);
     for (int i = threadIdx.x; i < n / WIDTH; i += THREADS) to[i] = times(exponentials(from[i], m), 1 / s);
 }
 // --8<-- [end:three]
 
 // --8<-- [start:online]
-__global__ void __launch_bounds__(THREADS) softmax_online(const float* x, float* y, int n) {
+__global__ void __launch_bounds__(BLOCK) softmax_online(const float* x, float* y, int rows, int n) {
+    if (my_row() >= rows) return;
     const Pack* from = row(x, n);
     Pack* to = row(y, n);
     Part p = NOTHING;
@@ -121,17 +129,19 @@ __global__ void __launch_bounds__(THREADS) softmax_online(const float* x, float*
         float m = fmaxf(p.m, highest(from[i]));
         p = {m, p.s * expf(p.m - m) + total(exponentials(from[i], m))};
     }
-    p = over_block<merge>(p);
+    p = over_row<merge>(p);
     for (int i = threadIdx.x; i < n / WIDTH; i += THREADS) to[i] = times(exponentials(from[i], p.m), 1 / p.s);
 }
 // --8<-- [end:online]
 
 // --8<-- [start:registers]
-__global__ void __launch_bounds__(THREADS) softmax_registers(const float* x, float* y, int n) {
+__global__ void __launch_bounds__(BLOCK) softmax_registers(const float* x, float* y, int rows, int n) {
+    if (my_row() >= rows) return;
     const Pack* from = row(x, n);
     Pack* to = row(y, n);
     Pack mine[PACKS];
     float m = LOWEST, s = 0;
+#pragma unroll
     for (int k = 0; k < PACKS; ++k) {  // all loads are on their way before the first is used
         int i = k * THREADS + threadIdx.x;
         if (i < n / WIDTH)
@@ -139,10 +149,13 @@ __global__ void __launch_bounds__(THREADS) softmax_registers(const float* x, flo
         else
             for (float& v : mine[k].v) v = LOWEST;
     }
+#pragma unroll
     for (Pack& p : mine) m = fmaxf(m, highest(p));
+#pragma unroll
     for (Pack& p : mine) s += total(p = exponentials(p, m));
-    Part p = over_block<merge>(Part{m, s});
+    Part p = over_row<merge>(Part{m, s});
     float factor = expf(m - p.m) / p.s;  // the thread's own m was good enough until here
+#pragma unroll
     for (int k = 0; k < PACKS; ++k) {
         int i = k * THREADS + threadIdx.x;
         if (i < n / WIDTH) to[i] = times(mine[k], factor);
@@ -151,18 +164,22 @@ __global__ void __launch_bounds__(THREADS) softmax_registers(const float* x, flo
 // --8<-- [end:registers]
 
 // --8<-- [start:backward]
-__global__ void __launch_bounds__(THREADS) softmax_backward(const float* y, const float* dy, float* dx, int n) {
+__global__ void __launch_bounds__(BLOCK) softmax_backward(const float* y, const float* dy, float* dx, int rows, int n) {
+    if (my_row() >= rows) return;
     const Pack *of_y = row(y, n), *of_dy = row(dy, n);
     Pack* to = row(dx, n);
     Pack p[PACKS] = {}, d[PACKS] = {};
     float dot = 0;
+#pragma unroll
     for (int k = 0; k < PACKS; ++k) {
         int i = k * THREADS + threadIdx.x;
         if (i < n / WIDTH) p[k] = of_y[i], d[k] = of_dy[i];
     }
+#pragma unroll
     for (int k = 0; k < PACKS; ++k)
         for (int j = 0; j < WIDTH; ++j) dot += p[k].v[j] * d[k].v[j];
-    dot = over_block<sum>(dot);
+    dot = over_row<sum>(dot);
+#pragma unroll
     for (int k = 0; k < PACKS; ++k) {
         int i = k * THREADS + threadIdx.x;
         for (int j = 0; j < WIDTH; ++j) d[k].v[j] = p[k].v[j] * (d[k].v[j] - dot);
