@@ -12,8 +12,6 @@ import pycuda.driver as cuda
 import warpbench as wb
 from _pieces import Pieces, blocks
 
-PROFILED = "attention/scores.py --profile"
-EXECUTED = "smsp__inst_executed.sum"
 SHAPES = [(1, 1, 1), (3, 31, 4), (33, 17, 33), (50, 77, 64)]  # queries, keys, numbers each
 
 
@@ -99,17 +97,6 @@ def claims() -> None:
         predicted=3.0,
         source="cycles a step of a warp: 24 instructions on four schedulers, against two shared loads on one pipe",
         source_zh="线程束每一步的周期：24 条指令分给四个调度器，对一条管线上的两次共享内存加载",
-    )
-    wb.claim(
-        "additive_instructions",
-        en="additive scores execute at least 3 times the instructions of dot products",
-        zh="加性打分执行的指令至少是点积的 3 倍",
-        ratio=(f"score_additive.{EXECUTED}", f"score_dot.{EXECUTED}"),
-        at_least=3.0,
-        predicted=24 / 3,
-        source="instructions a step: sum, product-and-sum and tanh, about 24; against two loads and a product-and-sum",
-        source_zh="每一步的指令：一次加、一次乘加和一次 tanh，约 24 条；对两次加载和一次乘加",
-        counters=PROFILED,
     )
 
 
