@@ -1,4 +1,4 @@
-"""What flash.py, backward.py and wgmma.py share: inputs, attention in float64, what rounding allows, and the kernels."""
+"""What the flash programs share: inputs, attention in float64, what rounding allows, and the kernels."""
 
 from dataclasses import dataclass
 
@@ -144,24 +144,25 @@ class Tiled:
         self.kernel(grid, q, k, v, out, lse, np.int32(shape.n), np.float32(shape.scale), np.int32(shape.causal))
 
 
+# --8<-- [start:settings]
+BEST = {  # of mma.cu, by head size
+    64: {"WARPS": 4, "TILES": 2, "KEYS": 64, "STAGES": 2, "BLOCKS": 2, "HOLD_Q": 1, "SWIZZLE": 1, "LAZY": 1},
+    128: {"WARPS": 4, "TILES": 2, "KEYS": 64, "STAGES": 2, "BLOCKS": 2, "HOLD_Q": 0, "SWIZZLE": 1, "LAZY": 1},
+}
+# --8<-- [end:settings]
+
+
 class Mma:
-    """mma.cu; its settings by head size. `settings` and `name` make a variant of it."""
+    """mma.cu; `settings` and `name` make a variant of it."""
 
     dtype = np.float16
 
-    # --8<-- [start:settings]
-    BEST = {
-        64: {"WARPS": 4, "TILES": 2, "KEYS": 64, "STAGES": 2, "BLOCKS": 2, "QREG": 1},
-        128: {"WARPS": 4, "TILES": 2, "KEYS": 64, "STAGES": 2, "BLOCKS": 2, "QREG": 0},
-    }
-    # --8<-- [end:settings]
-
     def __init__(self, d: int, name: str = "mma", **settings: int) -> None:
-        use = self.BEST[d] | settings
+        use = BEST[d] | settings
         module = wb.module("attention/mma.cu", HEAD=d, NAME=f"attention_{name}", **use)
         self.name, self.rows = name, 16 * use["TILES"] * use["WARPS"]
         queries, ring = 2 * d * self.rows, 2 * d * 2 * use["KEYS"] * use["STAGES"]
-        shared = max(queries, ring) if use["QREG"] else queries + ring
+        shared = max(queries, ring) if use["HOLD_Q"] else queries + ring
         self.kernel = Kernel(module, f"attention_{name}", (32 * use["WARPS"], 1, 1), shared)
 
     def workspace(self, shape: Shape) -> int:

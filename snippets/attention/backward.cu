@@ -71,11 +71,12 @@ __global__ void __launch_bounds__(THREADS)
 // --8<-- [start:dkv]
 // Rows are keys here and columns are queries, so what lies in `weights` is Pᵀ, and then dSᵀ.
 __global__ void __launch_bounds__(THREADS)
-    backward_dkv(const float* q, const float* k, const float* v, const float* dout, const float* lse, const float* delta,
-                 float* dk, float* dv, int n, float scale, int causal) {
+    backward_dkv(const float* q, const float* k, const float* v, const float* dout, const float* lse,
+                 const float* delta, float* dk, float* dv, int n, float scale, int causal) {
     extern __shared__ __align__(16) float memory[];
-    float *keys = memory, *values = keys + SIDE * WIDE, *queries = values + SIDE * WIDE, *douts = queries + SIDE * NARROW,
-          *weights = douts + SIDE * NARROW, *log_sum = weights + SIDE * SCORES, *dot = log_sum + SIDE;
+    float *keys = memory, *values = keys + SIDE * WIDE, *queries = values + SIDE * WIDE,
+          *douts = queries + SIDE * NARROW, *weights = douts + SIDE * NARROW, *log_sum = weights + SIDE * SCORES,
+          *dot = log_sum + SIDE;
     int first = blockIdx.x * SIDE;  // causal: the first keys are seen by the most queries
     size_t head = (size_t)blockIdx.y * n;
     Thread t;
@@ -122,5 +123,4 @@ __global__ void __launch_bounds__(THREADS)
     store(dv + (head + first) * HEAD, dv_sum, one, n - first, t);
 }
 // --8<-- [end:dkv]
-
 }

@@ -1,4 +1,4 @@
-"""Attention in three steps: scores in memory, tiles with an online softmax, tensor cores. Checked, then timed beside torch.
+"""Attention in three steps: scores in memory, tiles with an online softmax, tensor cores; checked, timed beside torch.
 
 python flash.py             check; on a GPU also time fp32 on 16 heads and fp16 on 64 heads, n = 4096
 python flash.py --profile   launch each kernel once for a profiler: n = 4096 on 2 heads (softcuda: n = 200)
@@ -169,7 +169,7 @@ def claims() -> None:
             ratio=(f"mma.{tag}.flops", f"torch.{tag}.flops"),
             at_least=at_least,
             predicted=predicted,
-            source="35 % of the tensor cores' peak, as FlashAttention-2 has on an H100, against torch's 447 and 640 Tflop/s",
+            source="35 % of the peak, as FlashAttention-2 on an H100, against torch's 447 and 640 Tflop/s",
             source_zh="张量核心峰值的 35 %（FlashAttention-2 在 H100 上的水平），对 torch 的 447 与 640 Tflop/s",
         )
 

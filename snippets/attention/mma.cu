@@ -1,78 +1,61 @@
-// Attention on tensor cores: one pass over keys and values, fp16 in and out, fp32 sums, no score leaves the registers.
+// Attention on tensor cores: one pass over keys and values, fp16 in and out, fp32 sums; no score leaves the registers.
 //
-// A block has WARPS warps; a warp has TILES tiles of 16 query rows and goes over all keys, KEYS at a time:
+// A block has WARPS warps, and a warp has TILES tiles of 16 query rows. It goes over all keys, KEYS at a time:
 //
-//   S = Q Kᵀ        mma.sync, K through ldmatrix
-//   P = 2^(S - m)   in the registers where S lies; the accumulator of one product is the operand of the next
-//   O = O + P V     mma.sync, V through ldmatrix.trans
+//   S = Q Kᵀ         mma.sync, K through ldmatrix
+//   P = 2^(S - m)    in the registers where S is: sums of one product lie as the operand of the next wants them
+//   O = O + P V      mma.sync, V through ldmatrix.trans
+//
+// q, k, v, out: heads × n × HEAD halves; lse: heads × n floats. `scale` has the factor log2 e in it.
 #include <cuda_fp16.h>
 
-#ifndef HEAD
-#define HEAD 64  // elements of a row of Q, K, V and O
-#endif
-#ifndef WARPS
-#define WARPS 4
-#endif
-#ifndef TILES
-#define TILES 2
-#endif
-#ifndef KEYS
-#define KEYS 64
-#endif
-#ifndef STAGES
-#define STAGES 2
-#endif
-#ifndef BLOCKS
-#define BLOCKS 2
-#endif
-#ifndef QREG
-#define QREG 1
-#endif
-#ifndef LAZY
-#define LAZY 1
-#endif
-#ifndef ONES
-#define ONES 0
-#endif
-#ifndef SWIZZLE
-#define SWIZZLE 1  // 0: rows as they come, to see what that costs
-#endif
 #ifndef NAME
 #define NAME attention_mma
-#endif
-#ifndef FUSE
-#define FUSE 1
+#define HEAD 64    // elements of a row of Q, K, V and O
+#define WARPS 4    // of a block
+#define TILES 2    // of 16 query rows, for each warp: what is loaded of K and V serves them all
+#define KEYS 64    // in a step
+#define STAGES 2   // steps whose keys and values have room in shared memory
+#define BLOCKS 2   // an SM is to hold at once: bounds the registers
+#define HOLD_Q 1   // Q stays in registers; 0: it is read from shared memory in every step
+#define SWIZZLE 1  // 0: chunks lie in order, and ldmatrix meets bank conflicts
+#define LAZY 1     // 0: m follows the largest score in every step
 #endif
 
 constexpr int THREADS = 32 * WARPS;
-constexpr int ROWS = 16 * TILES * WARPS;  // query rows of a block
+constexpr int ROWS = 16 * TILES;  // of a warp
 constexpr int ROW_BYTES = 2 * HEAD;
-constexpr int CHUNKS = ROW_BYTES / 16;  // what ldmatrix and cp.async move at a time: 8 halves
+constexpr int CHUNKS = ROW_BYTES / 16;  // ldmatrix and cp.async move 16 bytes, 8 halves
 constexpr int TILE_BYTES = KEYS * ROW_BYTES;
-constexpr float SLACK = 8.0f;  // in powers of two: how far scores may rise above m before m follows
+constexpr int PASS = THREADS / CHUNKS;  // rows that the block's threads copy at once, a chunk each
+constexpr float SLACK = LAZY ? 8 : 0;   // a weight may reach 2^SLACK before m follows
+static_assert(PASS % 8 == 0, "a thread's rows are alike modulo 8, so that its chunk has the same place in each");
 
-__device__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-
-// Chunk c of row r lies at place c ^ (r % 8) of that row: eight rows' chunks of one column lie in all 32 banks.
+// --8<-- [start:place]
+// Chunk c of a row lies at place c ^ (row % 8). ldmatrix reads the same chunk of eight rows in a row: their places are
+// all different, and so are their banks.
 __device__ unsigned place(int row, int chunk) { return row * ROW_BYTES + (SWIZZLE ? chunk ^ row % 8 : chunk) * 16; }
+// --8<-- [end:place]
 
-// Starts the copy of COUNT rows of which `left` exist; the others arrive as zeros. Thread t copies chunk t % CHUNKS of row
-// t / CHUNKS and of every STEP-th row after it: `to` and `from` are already there.
-constexpr int STEP = THREADS / CHUNKS;
-static_assert(STEP % 8 == 0, "a thread's rows are alike modulo 8, so its place in them is the same");
+// --8<-- [start:fetch]
+// Starts the copy of COUNT rows, of which `left` exist; the others arrive as zeros. `to` and `from` are the thread's own:
+// those of its chunk in its first row.
 template <int COUNT>
 __device__ void fetch(unsigned to, const __half* from, int left) {
 #pragma unroll
-    for (int row = 0; row < COUNT; row += STEP)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to + row * ROW_BYTES), "l"(from + row * HEAD),
-                     "r"(row < left ? 16 : 0));
+    for (int row = 0; row < COUNT; row += PASS)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to + row * ROW_BYTES),
+                     "l"(from + row * HEAD), "r"(row < left ? 16 : 0));
 }
 __device__ void commit() { asm volatile("cp.async.commit_group;"); }
 template <int PENDING>
 __device__ void wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING));
 }
+// --8<-- [end:fetch]
 
+// --8<-- [start:instructions]
+// Four tiles of 8 × 8 halves; lane l says where row l % 8 of tile l / 8 lies.
 __device__ void ldmatrix(unsigned (&to)[4], unsigned at) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -83,6 +66,7 @@ __device__ void ldmatrix_trans(unsigned (&to)[4], unsigned at) {
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(at));
 }
+// d += a b, of 16 × 16 and 16 × 8. A lane has d[0], d[1] in row lane / 4 and d[2], d[3] eight rows below.
 __device__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -90,107 +74,92 @@ __device__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-__device__ float exp2_fast(float x) {
+__device__ float power_of_two(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
-}
-#ifndef POLY
-#define POLY 0
-#endif
-// 2^x by arithmetic, for x > -127: the whole part goes into the exponent, a cubic does the rest
-__device__ float exp2_cubic(float x) {
-    x = fmaxf(x, -126.0f);
-    float whole = x + 12582912.0f;  // 1.5 * 2^23: rounds to a whole number, in the low bits
-    float rest = x - (whole - 12582912.0f);
-    float y = fmaf(rest, 0.05550411f, 0.24022651f);
-    y = fmaf(y, rest, 0.69314718f);
-    y = fmaf(y, rest, 1.0f);
-    return __int_as_float(__float_as_int(y) + (__float_as_int(whole) << 23));
 }
 __device__ unsigned pack(float low, float high) {
     __half2 pair = __floats2half2_rn(low, high);
     return *reinterpret_cast<unsigned*>(&pair);
 }
+// --8<-- [end:instructions]
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    NAME(const __half* q, const __half* k, const __half* v, __half* out, float* lse, int n, float scale,
-                  int causal) {
-    extern __shared__ __align__(1024) unsigned char memory[];
+    NAME(const __half* q, const __half* k, const __half* v, __half* out, float* lse, int n, float scale, int causal) {
+    extern __shared__ __align__(128) unsigned char memory[];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int first = (causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * ROWS;  // causal: the longest rows start first
-    size_t head = (size_t)blockIdx.y * n * HEAD;
-    q += head, k += head, v += head, out += head, lse += (size_t)blockIdx.y * n;
-    int last = causal ? min(n, first + ROWS) : n;
-    int tiles = (last + KEYS - 1) / KEYS;
+    int block = causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x;  // causal: the longest rows start first
+    int first = block * ROWS * WARPS, mine = first + warp * ROWS;  // query rows: the block's, the warp's
+    int last = causal ? min(n, first + ROWS * WARPS) : n, steps = (last + KEYS - 1) / KEYS;
 
-    unsigned base = shared_address(memory);
-    unsigned ring = base + (QREG ? 0 : ROWS * ROW_BYTES);  // a stage: KEYS rows of K, then of V
-    int my_row = threadIdx.x / CHUNKS, my_chunk = threadIdx.x % CHUNKS;
-    unsigned to = place(my_row, my_chunk);
-    k += my_row * HEAD + my_chunk * 8, v += my_row * HEAD + my_chunk * 8;
-    int row = first + warp * 16 * TILES + lane / 4;        // of the lane's accumulators; + 8, + 16 …
+    unsigned queries = (unsigned)__cvta_generic_to_shared(memory);
+    unsigned ring = queries + (HOLD_Q ? 0 : ROWS * WARPS * ROW_BYTES);  // of stages: KEYS rows of K, then of V
+    int row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;       // what this thread copies
+    size_t head = (size_t)blockIdx.y * n * HEAD, own = head + row * HEAD + chunk * 8;
+    unsigned to = place(row, chunk);
+    auto fetch_step = [&](int step, int stage) {
+        int start = step * KEYS, left = n - start - row;
+        unsigned at = ring + stage * 2 * TILE_BYTES + to;
+        fetch<KEYS>(at, k + own + start * HEAD, left);
+        fetch<KEYS>(at + TILE_BYTES, v + own + start * HEAD, left);
+    };
 
-    // Q
-    unsigned fragment[TILES][HEAD / 16][4];
-    fetch<ROWS>(base + to, q + (first + my_row) * HEAD + my_chunk * 8, n - first - my_row);
+    // --8<-- [start:queries]
+    unsigned held[TILES][HEAD / 16][4];  // Q as the first operand: 16 rows × 16 columns in four registers
+    unsigned q_at = queries + place(warp * ROWS + lane % 16, lane / 16);
+    fetch<ROWS * WARPS>(queries + to, q + own + first * HEAD, n - first - row);
     commit();
-    unsigned q_at = base + place(warp * 16 * TILES + lane % 16, lane / 16);
-    if (QREG) {
+    if (HOLD_Q) {
         wait<0>();
         __syncthreads();
 #pragma unroll
         for (int m = 0; m < TILES; ++m)
 #pragma unroll
-            for (int d = 0; d < HEAD / 16; ++d) ldmatrix(fragment[m][d], (q_at + m * 16 * ROW_BYTES) ^ (32 * d));
-        __syncthreads();
+            for (int d = 0; d < HEAD / 16; ++d) ldmatrix(held[m][d], (q_at + m * 16 * ROW_BYTES) ^ d * 32);
+        __syncthreads();  // the ring takes the place of Q
     }
+    // --8<-- [end:queries]
+
 #pragma unroll
-    for (int j = 0; j < STAGES - 1; ++j) {
-        if (j < tiles) {
-            fetch<KEYS>(ring + j * 2 * TILE_BYTES + to, k + j * KEYS * HEAD, n - j * KEYS - my_row);
-            fetch<KEYS>(ring + j * 2 * TILE_BYTES + TILE_BYTES + to, v + j * KEYS * HEAD, n - j * KEYS - my_row);
-        }
-        commit();
+    for (int step = 0; step < STAGES - 1; ++step) {
+        if (step < steps) fetch_step(step, step);
+        commit();  // a group a step, empty or not, so that they can be counted
     }
 
-    float o[TILES][HEAD / 8][4] = {}, peak[TILES][2], limit[TILES][2], shift[TILES][2], sum[TILES][4] = {};
+    float o[TILES][HEAD / 8][4] = {}, sum[TILES][2] = {}, peak[TILES][2], shift[TILES][2], limit[TILES][2];
+#pragma unroll
     for (int m = 0; m < TILES; ++m)
+#pragma unroll
         for (int r = 0; r < 2; ++r) peak[m][r] = limit[m][r] = -INFINITY, shift[m][r] = 0;
 
-    unsigned k_lane = place(lane / 16 * 8 + lane % 8, lane / 8 % 2);
-    unsigned v_lane = place(lane % 16, lane / 16) + TILE_BYTES;
+    unsigned k_lane = place(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_lane = TILE_BYTES + place(lane % 16, lane / 16);
     int stage = 0;
 #pragma unroll 1
-    for (int tile = 0; tile < tiles; ++tile) {
+    for (int step = 0; step < steps; ++step) {
+        // --8<-- [start:ring]
         wait<STAGES - 2>();
-        __syncthreads();
-        {
-            int next = tile + STAGES - 1, slot = stage == 0 ? STAGES - 1 : stage - 1;
-            if (next < tiles) {
-                fetch<KEYS>(ring + slot * 2 * TILE_BYTES + to, k + next * KEYS * HEAD, n - next * KEYS - my_row);
-                fetch<KEYS>(ring + slot * 2 * TILE_BYTES + TILE_BYTES + to, v + next * KEYS * HEAD, n - next * KEYS - my_row);
-            }
-            commit();
-        }
+        __syncthreads();  // this step's keys and values are here, and nobody reads the last step's any more
+        if (step + STAGES - 1 < steps) fetch_step(step + STAGES - 1, stage == 0 ? STAGES - 1 : stage - 1);
+        commit();
         unsigned k_at = ring + stage * 2 * TILE_BYTES + k_lane, v_at = ring + stage * 2 * TILE_BYTES + v_lane;
         stage = stage + 1 == STAGES ? 0 : stage + 1;
+        // --8<-- [end:ring]
 
+        // --8<-- [start:scores]
         float s[TILES][KEYS / 8][4] = {};
 #pragma unroll
         for (int d = 0; d < HEAD / 16; ++d) {
-            unsigned a[TILES][4];
+            unsigned a[TILES][4], b[4];
 #pragma unroll
             for (int m = 0; m < TILES; ++m) {
-                if (QREG)
-                    for (int i = 0; i < 4; ++i) a[m][i] = fragment[m][d][i];
-                else
-                    ldmatrix(a[m], (q_at + m * 16 * ROW_BYTES) ^ (32 * d));
+                if (!HOLD_Q) ldmatrix(held[m][0], (q_at + m * 16 * ROW_BYTES) ^ d * 32);
+#pragma unroll
+                for (int i = 0; i < 4; ++i) a[m][i] = held[m][HOLD_Q ? d : 0][i];
             }
 #pragma unroll
             for (int j = 0; j < KEYS / 16; ++j) {
-                unsigned b[4];
-                ldmatrix(b, (k_at ^ (32 * d)) + j * 16 * ROW_BYTES);
+                ldmatrix(b, (k_at ^ d * 32) + j * 16 * ROW_BYTES);
 #pragma unroll
                 for (int m = 0; m < TILES; ++m) {
                     mma(s[m][2 * j], a[m], b[0], b[1]);
@@ -198,22 +167,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 }
             }
         }
+        // --8<-- [end:scores]
 
-        int column = tile * KEYS;
-        if (column + KEYS > n || (causal && column + KEYS > first + warp * 16 * TILES + 1)) {
+        // --8<-- [start:mask]
+        int start = step * KEYS;
+        if (start + KEYS > n || (causal && start + KEYS > mine + 1)) {
 #pragma unroll
             for (int m = 0; m < TILES; ++m)
 #pragma unroll
                 for (int j = 0; j < KEYS / 8; ++j)
 #pragma unroll
                     for (int i = 0; i < 4; ++i) {
-                        int c = column + j * 8 + lane % 4 * 2 + i % 2, r = row + m * 16 + i / 2 * 8;
-                        if (c >= n || (causal && c > r)) s[m][j][i] = -INFINITY;
+                        int key = start + j * 8 + lane % 4 * 2 + i % 2, query = mine + m * 16 + lane / 4 + i / 2 * 8;
+                        if (key >= n || (causal && key > query)) s[m][j][i] = -INFINITY;
                     }
         }
+        // --8<-- [end:mask]
 
-        float top[TILES][2];
-        bool higher = false;
+        // --8<-- [start:maximum]
+        float top[TILES][2];  // of this lane's scores, for each of its rows
+        bool above = false;
 #pragma unroll
         for (int m = 0; m < TILES; ++m)
 #pragma unroll
@@ -222,57 +195,42 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
                 for (int j = 1; j < KEYS / 8; ++j)
                     top[m][r] = fmaxf(top[m][r], fmaxf(s[m][j][2 * r], s[m][j][2 * r + 1]));
-                higher |= top[m][r] > limit[m][r];
+                above |= top[m][r] > limit[m][r];
             }
-        if (!LAZY || __any_sync(~0u, higher)) {
+        if (!LAZY || __any_sync(~0u, above)) {
 #pragma unroll
             for (int m = 0; m < TILES; ++m)
 #pragma unroll
                 for (int r = 0; r < 2; ++r) {
-                    float t = fmaxf(top[m][r], peak[m][r]);
-                    t = fmaxf(t, __shfl_xor_sync(~0u, t, 1));
-                    t = fmaxf(t, __shfl_xor_sync(~0u, t, 2));
-                    float shrink = exp2_fast((peak[m][r] - t) * scale);
-                    peak[m][r] = t, limit[m][r] = t + SLACK / scale, shift[m][r] = t * scale;
-                    sum[m][2 * r] *= shrink;
+                    float now = fmaxf(top[m][r], peak[m][r]);
+                    now = fmaxf(now, __shfl_xor_sync(~0u, now, 1));  // four lanes share a row
+                    now = fmaxf(now, __shfl_xor_sync(~0u, now, 2));
+                    float shrink = power_of_two((peak[m][r] - now) * scale);
+                    peak[m][r] = now, shift[m][r] = now * scale, limit[m][r] = now + SLACK / scale;
+                    sum[m][r] *= shrink;
 #pragma unroll
-                    for (int j = 0; j < HEAD / 8; ++j) o[m][j][2 * r] *= shrink, o[m][j][2 * r + 1] *= shrink;
+                    for (int d = 0; d < HEAD / 8; ++d) o[m][d][2 * r] *= shrink, o[m][d][2 * r + 1] *= shrink;
                 }
         }
+        // --8<-- [end:maximum]
 
-#if !FUSE
-#pragma unroll
-        for (int m = 0; m < TILES; ++m)
-#pragma unroll
-            for (int j = 0; j < KEYS / 8; ++j)
-#pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                    s[m][j][i] = exp2_fast(fmaf(s[m][j][i], scale, -shift[m][i / 2]));
-                    if (!ONES) sum[m][i / 2 * 2] += s[m][j][i];
-                }
-#endif
+        // --8<-- [start:values]
 #pragma unroll
         for (int j = 0; j < KEYS / 16; ++j) {
-            unsigned p[TILES][4];
+            unsigned p[TILES][4], b[4];
 #pragma unroll
             for (int m = 0; m < TILES; ++m)
 #pragma unroll
-                for (int i = 0; i < 4; ++i) {
+                for (int i = 0; i < 4; ++i) {  // row i % 2 of the lane's, columns i / 2 * 8 + 0 … 7 of these 16
                     float* x = &s[m][2 * j + i / 2][i % 2 * 2];
-#if FUSE
-                    x[0] = exp2_fast(fmaf(x[0], scale, -shift[m][i % 2]));
-                    x[1] = POLY && (j * 4 + i) % (POLY ? POLY : 1) == 0 ? exp2_cubic(fmaf(x[1], scale, -shift[m][i % 2]))
-                                                       : exp2_fast(fmaf(x[1], scale, -shift[m][i % 2]));
-                    if (!ONES) sum[m][i % 2 * 2] += x[0] + x[1];
-#endif
+                    x[0] = power_of_two(fmaf(x[0], scale, -shift[m][i % 2]));
+                    x[1] = power_of_two(fmaf(x[1], scale, -shift[m][i % 2]));
+                    sum[m][i % 2] += x[0] + x[1];
                     p[m][i] = pack(x[0], x[1]);
                 }
-            if (ONES)
-                for (int m = 0; m < TILES; ++m) mma(sum[m], p[m], 0x3c003c00u, 0x3c003c00u);
 #pragma unroll
             for (int d = 0; d < HEAD / 16; ++d) {
-                unsigned b[4];
-                ldmatrix_trans(b, (v_at ^ (32 * d)) + j * 16 * ROW_BYTES);
+                ldmatrix_trans(b, (v_at ^ d * 32) + j * 16 * ROW_BYTES);
 #pragma unroll
                 for (int m = 0; m < TILES; ++m) {
                     mma(o[m][2 * d], p[m], b[0], b[1]);
@@ -280,24 +238,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 }
             }
         }
+        // --8<-- [end:values]
     }
 
+    // --8<-- [start:finish]
 #pragma unroll
     for (int m = 0; m < TILES; ++m)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-            float total = sum[m][2 * r];
-            if (!ONES) {
-                total += __shfl_xor_sync(~0u, total, 1);
-                total += __shfl_xor_sync(~0u, total, 2);
-            }
-            int i = row + m * 16 + r * 8;
-            if (i < n) {
-                if (lane % 4 == 0) lse[i] = (shift[m][r] + log2f(total)) * 0.69314718f;
+            float total = sum[m][r];
+            total += __shfl_xor_sync(~0u, total, 1);
+            total += __shfl_xor_sync(~0u, total, 2);
+            int query = mine + m * 16 + lane / 4 + r * 8;
+            if (query >= n) continue;
+            if (lane % 4 == 0) lse[(size_t)blockIdx.y * n + query] = (shift[m][r] + log2f(total)) * 0.69314718f;
+            __half* to = out + head + (size_t)query * HEAD + lane % 4 * 2;
 #pragma unroll
-                for (int j = 0; j < HEAD / 8; ++j)
-                    *reinterpret_cast<unsigned*>(out + (size_t)i * HEAD + j * 8 + lane % 4 * 2) =
-                        pack(o[m][j][2 * r] / total, o[m][j][2 * r + 1] / total);
-            }
+            for (int d = 0; d < HEAD / 8; ++d)
+                *reinterpret_cast<unsigned*>(to + d * 8) = pack(o[m][d][2 * r] / total, o[m][d][2 * r + 1] / total);
         }
+    // --8<-- [end:finish]
 }

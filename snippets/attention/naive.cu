@@ -13,7 +13,8 @@ extern "C" {
 // scores[i][j] = scale * (row i of q · row j of k)
 __global__ void naive_scores(const float* q, const float* k, float* scores, int n, float scale, int causal) {
     __shared__ float rows[TILE][TILE + 1], columns[TILE][TILE + 1];
-    int x = threadIdx.x, y = threadIdx.y, i = blockIdx.y * TILE + y, j = blockIdx.x * TILE + x, other = blockIdx.x * TILE + y;
+    int x = threadIdx.x, y = threadIdx.y, i = blockIdx.y * TILE + y, j = blockIdx.x * TILE + x,
+        other = blockIdx.x * TILE + y;
     size_t head = (size_t)blockIdx.z * n;
     float sum = 0;
     for (int d = 0; d < HEAD; d += TILE) {
@@ -71,5 +72,4 @@ __global__ void naive_values(const float* scores, const float* v, float* out, in
     if (i < n) out[(head + i) * HEAD + c] = sum;
 }
 // --8<-- [end:values]
-
 }

@@ -8,11 +8,11 @@
 #endif
 
 constexpr int THREADS = 128;
-constexpr int SIDE = 64;            // rows of a tile, and columns of a tile of scores
-constexpr int WIDE = HEAD + 16;     // floats from row to row where a warp's two rows are read: 16 banks apart
-constexpr int NARROW = HEAD + 4;    // … where eight neighbouring rows are read at once: 4 banks apart
-constexpr int SCORES = SIDE + 16;   // … of a tile of scores
-constexpr int OWN = HEAD / 16;      // columns of values a thread has
+constexpr int SIDE = 64;           // rows of a tile, and columns of a tile of scores
+constexpr int WIDE = HEAD + 16;    // floats from row to row where a warp's two rows are read: 16 banks apart
+constexpr int NARROW = HEAD + 4;   // … where eight neighbouring rows are read at once: 4 banks apart
+constexpr int SCORES = SIDE + 16;  // … of a tile of scores
+constexpr int OWN = HEAD / 16;     // columns of values a thread has
 constexpr float LOG2E = 1.44269504f;
 
 struct Thread {
@@ -24,7 +24,8 @@ struct Thread {
 __device__ void load(float* to, int stride, const float* from, int left) {
     for (int i = threadIdx.x; i < SIDE * HEAD / 4; i += THREADS) {
         int row = i / (HEAD / 4), column = i % (HEAD / 4) * 4;
-        float4 four = row < left ? *reinterpret_cast<const float4*>(from + row * HEAD + column) : make_float4(0, 0, 0, 0);
+        float4 four =
+            row < left ? *reinterpret_cast<const float4*>(from + row * HEAD + column) : make_float4(0, 0, 0, 0);
         *reinterpret_cast<float4*>(to + row * stride + column) = four;
     }
 }
@@ -84,7 +85,6 @@ __device__ void store(float* to, const float (&o)[8][OWN], const float (&factor)
 #pragma unroll
         for (int c = 0; c < OWN; c += 4)
             if (t.y + 8 * i < left)
-                *reinterpret_cast<float4*>(to + (t.y + 8 * i) * HEAD + t.x * 4 + c * 16) =
-                    make_float4(o[i][c] * factor[i], o[i][c + 1] * factor[i], o[i][c + 2] * factor[i],
-                                o[i][c + 3] * factor[i]);
+                *reinterpret_cast<float4*>(to + (t.y + 8 * i) * HEAD + t.x * 4 + c * 16) = make_float4(
+                    o[i][c] * factor[i], o[i][c + 1] * factor[i], o[i][c + 2] * factor[i], o[i][c + 3] * factor[i]);
 }

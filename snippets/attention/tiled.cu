@@ -7,7 +7,8 @@ constexpr int TILED_FLOATS = SIDE * WIDE + SIDE * (NARROW > SCORES ? NARROW : SC
 
 // --8<-- [start:tiled]
 extern "C" __global__ void __launch_bounds__(THREADS, HEAD == 64 ? 3 : 2)
-    attention_tiled(const float* q, const float* k, const float* v, float* out, float* lse, int n, float scale, int causal) {
+    attention_tiled(const float* q, const float* k, const float* v, float* out, float* lse, int n, float scale,
+                    int causal) {
     extern __shared__ __align__(16) float memory[];
     float *rows = memory, *keys = rows + SIDE * WIDE, *weights = keys, *values = memory + TILED_FLOATS - SIDE * HEAD;
     int first = (causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * SIDE;  // causal: the longest rows start first

@@ -31,7 +31,7 @@
 
 constexpr int THREADS = 128 * (GROUPS + 1);
 constexpr int ROWS = 64 * GROUPS;
-constexpr int PANELS = HEAD / 64;             // 64 halves = 128 bytes, the widest row that the copy engine swizzles
+constexpr int PANELS = HEAD / 64;  // 64 halves = 128 bytes, the widest row that the copy engine swizzles
 constexpr int TILE_BYTES = KEYS * HEAD * 2;
 constexpr int PANEL_BYTES = KEYS * 128;
 constexpr float SLACK = 8.0f;
@@ -62,8 +62,9 @@ __device__ void barrier_wait(unsigned at, int phase) {
 }
 __device__ void copy_tile(unsigned to, const TensorMap* map, int column, int row, int head, unsigned barrier) {
     asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
-            "r"(to), "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier)
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
+        "[%5];" ::"r"(to),
+        "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier)
         : "memory");
 }
 __device__ void turn_wait(int group) { asm volatile("bar.sync %0, 256;" ::"r"(1 + group) : "memory"); }
@@ -87,8 +88,9 @@ __device__ unsigned long long descriptor(unsigned at, unsigned leading, unsigned
     return (unsigned long long)((at & 0x3ffff) >> 4) | (unsigned long long)(leading >> 4) << 16 |
            (unsigned long long)(stride >> 4) << 32 | 1ull << 62;
 }
-#define R8(d, i) \
-    "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+#define R8(d, i)                                                                                                \
+    "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
+        "+f"(d[i + 7])
 template <int TRANSPOSED>
 __device__ void wgmma(float (&d)[32], const unsigned (&a)[4], unsigned long long b, int add) {
     asm volatile(
@@ -145,7 +147,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __shared__ __align__(8) unsigned long long barriers[1 + 4 * STAGES];
     unsigned q_full = shared_address(barriers), k_full = q_full + 8, v_full = k_full + 8 * STAGES,
              k_free = v_full + 8 * STAGES, v_free = k_free + 8 * STAGES;
-    unsigned q_tile = shared_address(memory), k_tiles = q_tile + ROWS * HEAD * 2, v_tiles = k_tiles + STAGES * TILE_BYTES;
+    unsigned q_tile = shared_address(memory), k_tiles = q_tile + ROWS * HEAD * 2,
+             v_tiles = k_tiles + STAGES * TILE_BYTES;
     int group = threadIdx.x / 128;  // 0 fetches
     int first = (causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * ROWS, head = blockIdx.y;
     int last = causal ? min(n, first + ROWS) : n;

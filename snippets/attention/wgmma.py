@@ -48,18 +48,20 @@ def tensor_map(array: Array, rows: int) -> np.void:
 # --8<-- [end:map]
 
 
+GROUPS = 2  # warpgroups that compute
+BEST = {64: {"KEYS": 128, "STAGES": 2, "PINGPONG": 1}, 128: {"KEYS": 128, "STAGES": 2, "PINGPONG": 1}}
+
+
 class Wgmma:
     name, dtype = "wgmma", np.float16
-    BEST = {64: {"KEYS": 128, "STAGES": 2, "PINGPONG": 1}, 128: {"KEYS": 128, "STAGES": 2, "PINGPONG": 1}}
-    GROUPS = 2  # warpgroups that compute
 
     def __init__(self, d: int) -> None:
-        use = self.BEST[d]
-        text = wb.source("attention/wgmma.cu", HEAD=d, GROUPS=self.GROUPS, **use)
+        use = BEST[d]
+        text = wb.source("attention/wgmma.cu", HEAD=d, GROUPS=GROUPS, **use)
         image = compiler.compile(text, options=["-lineinfo"], arch="sm_90a", no_extern_c=True)
-        self.keys, self.rows = use["KEYS"], 64 * self.GROUPS
+        self.keys, self.rows = use["KEYS"], 64 * GROUPS
         shared = 2 * d * (self.rows + 2 * use["KEYS"] * use["STAGES"])
-        self.kernel = Kernel(cuda.module_from_buffer(image), "attention_wgmma", (128 * (self.GROUPS + 1), 1, 1), shared)
+        self.kernel = Kernel(cuda.module_from_buffer(image), "attention_wgmma", (128 * (GROUPS + 1), 1, 1), shared)
         self.maps: dict[int, list] = {}
 
     def workspace(self, shape: Shape) -> int:
