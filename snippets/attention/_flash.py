@@ -159,7 +159,9 @@ class Mma:
 
     def __init__(self, d: int, name: str = "mma", **settings: int) -> None:
         use = BEST[d] | settings
-        module = wb.module("attention/mma.cu", HEAD=d, NAME=f"attention_{name}", **use)
+        module = wb.module(
+            "attention/fragments.cu", append=wb.source("attention/mma.cu"), HEAD=d, NAME=f"attention_{name}", **use
+        )
         self.name, self.rows = name, 16 * use["TILES"] * use["WARPS"]
         queries, ring = 2 * d * self.rows, 2 * d * 2 * use["KEYS"] * use["STAGES"]
         shared = max(queries, ring) if use["HOLD_Q"] else queries + ring

@@ -28,12 +28,12 @@ def check_all(rng: np.random.Generator) -> None:
     for d in (64, 128):
         for rung in (Naive(d), Tiled(d), Mma(d)):
             worst = 0.0
-            for n in (1, 31, 77, 128, 200):
+            for n in (1, 31, 77, 128, 200) if d == 64 else (77, 128):
                 for causal in (False, True):
                     run = Forward(rung, Shape(2, n, d, causal), rng)
                     worst = max(worst, run.run())
                     run.free()
-            print(f"{rung.name:6} d = {d:3}  n = 1 … 200, causal and not: within {worst:.0%} of what rounding allows")
+            print(f"{rung.name:6} d = {d:3}  n up to {n}, causal and not: within {worst:.0%} of what rounding allows")
 
 
 def tensors(run: Forward) -> list:

@@ -39,6 +39,7 @@ constexpr float SLACK = 8.0f;
 struct __align__(64) TensorMap {
     unsigned char opaque[128];
 };
+__constant__ TensorMap maps[3];  // of q, k and v: what the copy engine must know of them
 
 __device__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -141,8 +142,7 @@ __device__ unsigned pack(float low, float high) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    attention_wgmma(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-                    const __grid_constant__ TensorMap v_map, __half* out, float* lse, int n, float scale, int causal) {
+    attention_wgmma(__half* out, float* lse, int n, float scale, int causal) {
     extern __shared__ __align__(1024) unsigned char memory[];
     __shared__ __align__(8) unsigned long long barriers[1 + 4 * STAGES];
     unsigned q_full = shared_address(barriers), k_full = q_full + 8, v_full = k_full + 8 * STAGES,
@@ -170,18 +170,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
         if (threadIdx.x == 0) {
             barrier_expect(q_full, ROWS * HEAD * 2);
-            for (int p = 0; p < PANELS; ++p) copy_tile(q_tile + p * ROWS * 128, &q_map, p * 64, first, head, q_full);
+            for (int p = 0; p < PANELS; ++p) copy_tile(q_tile + p * ROWS * 128, &maps[0], p * 64, first, head, q_full);
             for (int tile = 0; tile < tiles; ++tile) {
                 int stage = tile % STAGES, phase = tile / STAGES % 2 ^ 1;
                 barrier_wait(k_free + 8 * stage, phase);
                 barrier_expect(k_full + 8 * stage, TILE_BYTES);
                 for (int p = 0; p < PANELS; ++p)
-                    copy_tile(k_tiles + stage * TILE_BYTES + p * PANEL_BYTES, &k_map, p * 64, tile * KEYS, head,
+                    copy_tile(k_tiles + stage * TILE_BYTES + p * PANEL_BYTES, &maps[1], p * 64, tile * KEYS, head,
                               k_full + 8 * stage);
                 barrier_wait(v_free + 8 * stage, phase);
                 barrier_expect(v_full + 8 * stage, TILE_BYTES);
                 for (int p = 0; p < PANELS; ++p)
-                    copy_tile(v_tiles + stage * TILE_BYTES + p * PANEL_BYTES, &v_map, p * 64, tile * KEYS, head,
+                    copy_tile(v_tiles + stage * TILE_BYTES + p * PANEL_BYTES, &maps[2], p * 64, tile * KEYS, head,
                               v_full + 8 * stage);
             }
         }

@@ -17,7 +17,7 @@ from pycuda import compiler
 
 
 # --8<-- [start:map]
-def tensor_map(array: Array, rows: int) -> np.void:
+def tensor_map(array: Array, rows: int) -> bytes:
     """What the copy engine must know of an array of heads × n × d halves to fetch `rows` rows and 64 columns of it.
 
     PyCUDA has no name for cuTensorMapEncodeTiled, so the driver's library is asked.
@@ -42,7 +42,7 @@ def tensor_map(array: Array, rows: int) -> np.void:
     )
     if status:
         raise RuntimeError(f"cuTensorMapEncodeTiled: error {status}")
-    return np.void(ctypes.string_at(at, 128))
+    return ctypes.string_at(at, 128)
 
 
 # --8<-- [end:map]
@@ -61,17 +61,21 @@ class Wgmma:
         image = compiler.compile(text, options=["-lineinfo"], arch="sm_90a", no_extern_c=True)
         self.keys, self.rows = use["KEYS"], 64 * GROUPS
         shared = 2 * d * (self.rows + 2 * use["KEYS"] * use["STAGES"])
-        self.kernel = Kernel(cuda.module_from_buffer(image), "attention_wgmma", (128 * (GROUPS + 1), 1, 1), shared)
-        self.maps: dict[int, list] = {}
+        module = cuda.module_from_buffer(image)
+        self.maps, _ = module.get_global("maps")
+        self.mapped: tuple[Array, ...] = ()
+        self.kernel = Kernel(module, "attention_wgmma", (128 * (GROUPS + 1), 1, 1), shared)
 
     def workspace(self, shape: Shape) -> int:
         return 4 * shape.heads * shape.n
 
     def __call__(self, q: Array, k: Array, v: Array, out: Array, lse: Array, shape: Shape) -> None:
-        if id(q) not in self.maps:
-            self.maps = {id(q): [tensor_map(q, self.rows), tensor_map(k, self.keys), tensor_map(v, self.keys)]}
+        if self.mapped != (q, k, v):
+            maps = tensor_map(q, self.rows) + tensor_map(k, self.keys) + tensor_map(v, self.keys)
+            cuda.memcpy_htod(self.maps, maps)
+            self.mapped = q, k, v
         sizes = np.int32(shape.n), np.float32(shape.scale * LOG2E), np.int32(shape.causal)
-        self.kernel((-(-shape.n // self.rows), shape.heads), *self.maps[id(q)], out, lse, *sizes)
+        self.kernel((-(-shape.n // self.rows), shape.heads), out, lse, *sizes)
 
 
 def check_all(rng: np.random.Generator) -> None:
