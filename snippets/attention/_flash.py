@@ -1,5 +1,6 @@
 """What the flash programs share: inputs, attention in float64, what rounding allows, and the kernels."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,11 +94,18 @@ def judge(
 # --- Kernels ---------------------------------------------------------------------------------------------------------
 
 
+@functools.cache
+def module(path: str, after: str = "", **macros: object) -> object:
+    """snippets/attention/`path`, and `after` behind it, compiled once."""
+    append = wb.source(f"attention/{after}") if after else ""
+    return wb.module(f"attention/{path}", append=append, **macros)
+
+
 class Kernel:
     """A kernel with its launch: what a block covers, how many threads it has, how much shared memory it asks for."""
 
-    def __init__(self, module: object, name: str, block: tuple[int, int, int], shared: int = 0) -> None:
-        self.module, self.function, self.block, self.shared = module, module.get_function(name), block, shared
+    def __init__(self, code: object, name: str, block: tuple[int, int, int], shared: int = 0) -> None:
+        self.code, self.function, self.block, self.shared = code, code.get_function(name), block, shared
         if shared > 48 * 1024:
             self.function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
 
@@ -109,10 +117,10 @@ class Naive:
     name, dtype = "naive", np.float32
 
     def __init__(self, d: int) -> None:
-        module = wb.module("attention/naive.cu", HEAD=d)
+        code = module("naive.cu", HEAD=d)
         self.d = d
-        self.scores, self.values = (Kernel(module, f"naive_{what}", (32, 32, 1)) for what in ("scores", "values"))
-        self.softmax = Kernel(module, "naive_softmax", (256, 1, 1))
+        self.scores, self.values = (Kernel(code, f"naive_{what}", (32, 32, 1)) for what in ("scores", "values"))
+        self.softmax = Kernel(code, "naive_softmax", (256, 1, 1))
 
     def workspace(self, shape: Shape) -> int:
         return 4 * shape.heads * shape.n**2
@@ -131,10 +139,8 @@ class Tiled:
     name, dtype = "tiled", np.float32
 
     def __init__(self, d: int) -> None:
-        tiled = wb.source("attention/tiled.cu")
         floats = 64 * (d + 16) + 64 * max(d + 4, 64 + 16) + 64 * d  # as in tiled.cu
-        module = wb.module("attention/tile.cu", append=tiled, HEAD=d)
-        self.kernel = Kernel(module, "attention_tiled", (128, 1, 1), 4 * floats)
+        self.kernel = Kernel(module("tile.cu", "tiled.cu", HEAD=d), "attention_tiled", (128, 1, 1), 4 * floats)
 
     def workspace(self, shape: Shape) -> int:
         return 4 * shape.heads * shape.n
@@ -159,13 +165,11 @@ class Mma:
 
     def __init__(self, d: int, name: str = "mma", **settings: int) -> None:
         use = BEST[d] | settings
-        module = wb.module(
-            "attention/fragments.cu", append=wb.source("attention/mma.cu"), HEAD=d, NAME=f"attention_{name}", **use
-        )
+        code = module("fragments.cu", "mma.cu", HEAD=d, NAME=f"attention_{name}", **use)
         self.name, self.rows = name, 16 * use["TILES"] * use["WARPS"]
         queries, ring = 2 * d * self.rows, 2 * d * 2 * use["KEYS"] * use["STAGES"]
         shared = max(queries, ring) if use["HOLD_Q"] else queries + ring
-        self.kernel = Kernel(module, f"attention_{name}", (32 * use["WARPS"], 1, 1), shared)
+        self.kernel = Kernel(code, f"attention_{name}", (32 * use["WARPS"], 1, 1), shared)
 
     def workspace(self, shape: Shape) -> int:
         return 4 * shape.heads * shape.n

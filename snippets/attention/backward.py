@@ -13,7 +13,7 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _flash import Array, Kernel, Mma, Shape, Tiled, fresh
+from _flash import Array, Kernel, Mma, Shape, Tiled, fresh, module
 
 try:
     import torch
@@ -40,7 +40,7 @@ def gradients(q: np.ndarray, k: np.ndarray, v: np.ndarray, dout: np.ndarray, sha
 
 
 def allowed(q: np.ndarray, k: np.ndarray, v: np.ndarray, dout: np.ndarray, shape: Shape) -> list[np.ndarray]:
-    """How far fp16 may be off: half a unit in the last place, 2^-11, of each weight, of O, of each dS and of a result."""
+    """How far fp16 may be off: half a unit in the last place, 2^-11, of each weight, of O, of each dS, of a result."""
     q, k, v, dout = (x.astype(np.float64) for x in (q, k, v, dout))
     p = weights(q, k, shape)
     dp = dout @ v.swapaxes(-1, -2)
@@ -94,15 +94,15 @@ class Backward:
         self.lse, self.delta = (Array(full[:2], np.float32) for _ in range(2))
         if half:
             step = 64 if d == 64 else 32  # as in backward_mma.cu
-            module = wb.module("attention/fragments.cu", append=wb.source("attention/backward_mma.cu"), HEAD=d)
+            code = module("fragments.cu", "backward_mma.cu", HEAD=d)
             name, shared = "backward_mma", [2 * (2 * step * 2 * d + 2 * step * 4)] * 2
         else:
-            module = wb.module("attention/tile.cu", append=wb.source("attention/backward.cu"), HEAD=d)
+            code = module("tile.cu", "backward.cu", HEAD=d)
             floats = 2 * 64 * (d + 16) + 2 * 64 * (d + 4) + 64 * (64 + 16)  # as in backward.cu
             name, shared = "backward", [4 * floats, 4 * (floats + 2 * 64)]
-        self.to_delta = Kernel(module, f"{name}_delta", (256, 1, 1))
-        self.to_dq = Kernel(module, f"{name}_dq", (128, 1, 1), shared[0])
-        self.to_dkv = Kernel(module, f"{name}_dkv", (128, 1, 1), shared[1])
+        self.to_delta = Kernel(code, f"{name}_delta", (256, 1, 1))
+        self.to_dq = Kernel(code, f"{name}_dq", (128, 1, 1), shared[0])
+        self.to_dkv = Kernel(code, f"{name}_dkv", (128, 1, 1), shared[1])
         (Mma if half else Tiled)(d)(self.q, self.k, self.v, self.out, self.lse, shape)
 
     # --8<-- [start:launch]
