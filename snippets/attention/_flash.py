@@ -214,10 +214,12 @@ class Array:
 class Forward:
     """Inputs on the device for one shape, an output, and what a rung needs besides."""
 
-    def __init__(self, rung: object, shape: Shape, rng: np.random.Generator) -> None:
+    def __init__(
+        self, rung: object, shape: Shape, rng: np.random.Generator, inputs: list[np.ndarray] | None = None
+    ) -> None:
         self.rung, self.shape, self.rng = rung, shape, rng
-        self.inputs = fresh(rng, shape, rung.dtype)
         full = (shape.heads, shape.n, shape.d)
+        self.inputs = [x.reshape(full) for x in inputs or fresh(rng, shape, rung.dtype)]
         self.q, self.k, self.v = (Array(full, rung.dtype, x) for x in self.inputs)
         self.out = Array(full, rung.dtype)
         self.scratch = Array((rung.workspace(shape) // 4,), np.float32)

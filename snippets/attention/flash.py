@@ -11,7 +11,7 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _flash import Forward, Mma, Naive, Shape, Tiled
+from _flash import Forward, Mma, Naive, Shape, Tiled, fresh
 
 try:
     import torch
@@ -104,8 +104,9 @@ def sweep(rng: np.random.Generator) -> None:
     sizes = [2**e for e in range(9, 15)]
     for d in (64, 128):
         rates: dict[str, list[float]] = {}
+        inputs = fresh(rng, Shape(1, 2**18, d), np.float16)
         for n in sizes:
-            run = Forward(Mma(d), Shape(2**18 // n, n, d), rng)
+            run = Forward(Mma(d), Shape(2**18 // n, n, d), rng, inputs)
             launches = {"mma": run.launch} | ({"torch": torch_fused(run)} if torch is not None else {})
             for who, launch in launches.items():
                 t = wb.time(launch, repeats=10)
