@@ -35,7 +35,7 @@ def gradients(
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """dQ, dK and dV in float64, with all scores in memory; and how far a computed number may be from each.
 
-    In fp32 that is 1e-4. `half`: each weight, O, each dS and each result is off by half a unit in the last place, 2^-11.
+    In fp32 that is 1e-4. `half`: each weight, O, each dS, each result is off by half a unit in the last place, 2^-11.
     """
     q, k, v, dout = (x.astype(np.float64) for x in (q, k, v, dout))
     p = weights(q, k, shape)
