@@ -143,7 +143,7 @@ class Backward:
 
 
 def check_all(rng: np.random.Generator) -> None:
-    print(f"the reference is within {check_reference(rng):.1e} of central differences, causal and not")
+    print(f"the reference is within {check_reference(rng):.1e} of central differences this time, causal and not")
     for half in (False, True):
         for d in (64, 128):
             worst = 0.0

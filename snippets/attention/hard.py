@@ -63,8 +63,8 @@ def check(reinforce: Reinforce) -> None:
         wb.check(spreads[name], exact, 0.2 * exact, f"the variance, baseline {name}")
         error = np.abs(got - want).max()
         print(
-            f"{reinforce.count:,} draws, baseline {name}: off by {error:.1e}, {np.sqrt(exact / reinforce.count):.1e} "
-            f"expected; variance of one draw {spreads[name]:.3f}"
+            f"{reinforce.count:,} draws, baseline {name}: off by {error:.1e} this time, "
+            f"{np.sqrt(exact / reinforce.count):.1e} expected; variance of one draw {spreads[name]:.3f}"
         )
     wb.value("plain.variance", spreads["none"], "1")
     wb.value("baseline.variance", spreads["mean"], "1")
@@ -105,7 +105,7 @@ if __name__ == "__main__":
     check(large)
     pay = np.array([0.1, 0.3, 0.2, 1.0, 0.0, 0.4, 0.6, 0.5])
     best = train(Reinforce(generator, blocks=1, draws=2), pay, steps=60, rate=4.0)
-    print(f"probability of the best place: {1 / PLACES:.3f}, after 10 steps {best[9]:.3f}, after 60 {best[-1]:.3f}")
+    print(f"the best place this time: {1 / PLACES:.3f}, after 10 steps {best[9]:.3f}, after 60 {best[-1]:.3f}")
     if not best[-1] > 0.8:
         raise AssertionError("hard attention was not trained")
     claims()

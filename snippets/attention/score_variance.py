@@ -33,7 +33,7 @@ def variances(pieces: Pieces, rng: np.random.Generator) -> None:
             found.append(dots.astype(np.float64).var() / d)
             noise = np.sqrt((2 + 6 / d) / PAIRS)  # of such an estimate: the fourth moment of q·k is 3 + 6 / d at most
             wb.check(found[-1], 1.0, 6 * noise, f"Var(q·k) / d of {name} entries at d = {d}")
-        print(f"{name:17}" + "".join(f"{f:10.3f}" for f in found))
+        print(f"{name:17}" + "".join(f"{f:10.1%}" for f in found))
 
 
 def saturation(pieces: Pieces, rng: np.random.Generator) -> None:
@@ -54,7 +54,7 @@ def saturation(pieces: Pieces, rng: np.random.Generator) -> None:
     print("    d           plain    scaled          plain    scaled")
     for i, d in enumerate(DEPTHS):
         (a, b), (c, e) = told["plain"][i], told["scaled"][i]
-        print(f"{d:5}{a:16.3f}{c:10.3f}{b:15.3f}{e:10.3f}")
+        print(f"{d:5}{a:16.1%}{c:10.1%}{b:15.1%}{e:10.1%}")
     for name, columns in told.items():
         wb.series(f"{name}.largest", DEPTHS, [a for a, _ in columns], x_unit="count", unit="1")
         wb.series(f"{name}.trace", DEPTHS, [b for _, b in columns], x_unit="count", unit="1")

@@ -90,7 +90,7 @@ def kernel(rng: np.random.Generator) -> None:
         shared = 4 * (variance + PENALTY) / ((wide - wide.mean()) ** 2 + 2 * variance + 2 * PENALTY)
         wb.check(y, wide / (1 + np.exp(-1 / shared)), 1e-5 * (1 + np.abs(wide)), "the kernel")
         apart = np.abs(1 / (1 + np.exp(-1 / shared)) - 1 / (1 + np.exp(-1 / own))).max()
-        print(f"a plane of {size}: as in float64; with statistics of their own, weights differ by up to {apart:.4f}")
+        print(f"a plane of {size}: as in float64; with statistics of their own, weights differ by {apart:.1%} at most")
 
 
 if __name__ == "__main__":
