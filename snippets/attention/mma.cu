@@ -189,10 +189,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             int query = mine + m * 16 + lane / 4 + r * 8;
             if (query >= n) continue;
             if (lane % 4 == 0) lse[(size_t)blockIdx.y * n + query] = (shift[m][r] + log2f(total)) * 0.69314718f;
+            float inverse = 1 / total;
             __half* to = out + head + (size_t)query * HEAD + lane % 4 * 2;
 #pragma unroll
             for (int d = 0; d < HEAD / 8; ++d)
-                *reinterpret_cast<unsigned*>(to + d * 8) = pack(o[m][d][2 * r] / total, o[m][d][2 * r + 1] / total);
+                *reinterpret_cast<unsigned*>(to + d * 8) = pack(o[m][d][2 * r] * inverse, o[m][d][2 * r + 1] * inverse);
         }
     // --8<-- [end:finish]
 }

@@ -307,12 +307,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             total += __shfl_xor_sync(~0u, total, 2);
             int i = row + r * 8;
             if (i < n) {
+                float inverse = 1 / total;
                 size_t at = (size_t)head * n + i;
                 if (lane % 4 == 0) lse[at] = (shift[r] + log2f(total)) * 0.69314718f;
 #pragma unroll
                 for (int j = 0; j < HEAD / 8; ++j)
                     *reinterpret_cast<unsigned*>(out + at * HEAD + j * 8 + lane % 4 * 2) =
-                        pack(o[4 * j + 2 * r] / total, o[4 * j + 2 * r + 1] / total);
+                        pack(o[4 * j + 2 * r] * inverse, o[4 * j + 2 * r + 1] * inverse);
             }
         }
     }
