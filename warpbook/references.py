@@ -28,6 +28,7 @@ PAGE = re.compile(r"\]\((?!https?:)([\w./-]+\.md)(?:#[\w-]*)?\)")
 CODE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 PAPER = re.compile(r"^(?:[A-Z]\.[ -]?)+ ?((?:van |de |von )?[\w'’-]+).*?\b((?:19|20)\d\d)\b(?!\.\d)")
 ARXIV = re.compile(r"(?:arxiv\.org/(?:abs|pdf|html)/|huggingface\.co/papers/|arXiv[: ])((\d\d)\d\d\.\d{4,5})")
+NUMBERED = re.compile(r" \((\d{4}\.\d{4,5})\)$")  # a paper by its author; elsewhere it may be known by its number alone
 # Documents that footnotes name in several ways: each is one source, whatever its edition and its section.
 DOCUMENTS = (
     ("CUDA Programming Guide", r"CUDA (?:C\+\+ |C )?Programming Guide|/cuda-(?:c-)?programming-guide"),
@@ -86,7 +87,8 @@ def graph(book: Book) -> list[tuple[str, str, str]]:
             edges |= {(path.stem, "cites", source) for source in before}
         targets = {(path.parent / target).resolve() for target in PAGE.findall(FOOTNOTE.sub("", text))}
         edges |= {(path.stem, "links", target.stem) for target in targets if target.is_file() and target != path}
-    return sorted(edges)
+    numbered = {number[1]: target for _, _, target in edges if (number := NUMBERED.search(target))}
+    return sorted({(page, how, numbered.get(target.removeprefix("arXiv "), target)) for page, how, target in edges})
 
 
 def text(edges: list[tuple[str, str, str]]) -> str:

@@ -44,3 +44,9 @@ def test_pages_link_to_pages(small, write) -> None:
     write("docs/en/b.md", "Nothing.\n")
     write("docs/en/d.md", "Nothing.\n")
     assert references.graph(small) == [("a", "cites", "Kahan 1965"), ("a", "links", "b")]
+
+
+def test_a_paper_known_by_its_number_alone_is_the_one_that_has_an_author(small, write) -> None:
+    write("docs/en/a.md", "[^x]: D. Knuth, [A title](https://arxiv.org/abs/1203.12345), 2012.\n")
+    write("docs/en/b.md", "[^x]: Version 2 of [the paper](https://arxiv.org/abs/1203.12345v2).\n")
+    assert {target for _, _, target in references.graph(small)} == {"Knuth 2012 (1203.12345)"}
