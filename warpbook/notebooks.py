@@ -25,8 +25,9 @@ def notebook(book: Book, program: Path, language: str) -> str:
     name = program.relative_to(book.snippets).as_posix()
     code = program.read_text("utf-8")
     cells = [cell("markdown", WORDS[language].format(name=name, book=BOOKS[language]))]
-    modules, kernels = needed(book, [code], program.parent.name, book.relative(program))
-    files = {Path(path).name: text for path, text in modules.items()}  # Python finds modules beside the notebook
+    modules, kernels, data = needed(book, [code], program.parent.name, book.relative(program))
+    beside = {**modules, **data}  # Python finds modules beside the notebook, and they find their data beside them
+    files = {Path(path).name: text for path, text in beside.items()}
     helper = book.snippets / "warpbench.py"
     if helper.exists():
         files[helper.name] = helper.read_text("utf-8")

@@ -19,9 +19,7 @@ from warpbook.book import Book, here, write_text
 
 FILE = Path("reading-papers") / "references.csv"
 MOST_DRIFT = 0.1  # of the edges that the pages have now
-REMEDY = (
-    "python -m warpbook.references, then make record UPDATE=1 ONLY=reading-papers here and on the GPU of the records"
-)
+REMEDY = "run python -m warpbook.references, and make record ONLY=reading-papers here and on the records' GPU"
 FOOTNOTE = re.compile(r"^\[\^[^\]]+\]: (.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\((https?://[^)\s]+)\)")
 PAGE = re.compile(r"\]\((?!https?:)([\w./-]+\.md)(?:#[\w-]*)?\)")

@@ -15,7 +15,9 @@ from warpbook.compare import difference
 from warpbook.run import run_program
 
 BOOK = here()
-PROGRAMS = [BOOK.snippets / name for name in ("reduction/shuffles.py", "reduction/branch.py")]
+PROGRAMS = [
+    BOOK.snippets / name for name in ("reduction/shuffles.py", "reduction/branch.py", "reading-papers/cocitation.py")
+]
 
 RUNNER = """
 import json, sys

@@ -91,6 +91,16 @@ def test_a_record_is_fresh_until_the_code_changes(small, write):
     ]
 
 
+def test_a_record_is_stale_when_its_data_change(small, write):
+    write("snippets/x/_table.py", 'FILE = "table.csv"\n')
+    write("snippets/x/a.py", "import _table\n")
+    table = write("snippets/x/table.csv", "a,b\n1,2\n")
+    assert record(small, ["x"], device=CPU) == 0
+    assert records.stale(small, "softcuda", "x") == []
+    table.write_text("a,b\n1,3\n", "utf-8")
+    assert len(records.stale(small, "softcuda", "x")) == 1
+
+
 def test_what_is_fresh_is_not_run_again(small, write, capsys):
     write("docs/en/x.md", PAGE)
     record(small, ["x"], device=CPU)
