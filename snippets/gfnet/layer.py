@@ -150,6 +150,19 @@ def costs() -> None:
     )
 
 
+def resize_as_torch(rng: np.random.Generator) -> None:
+    """The interpolation is the one that the authors' code asks torch for."""
+    if torch is None:
+        print("no torch: the interpolation is not held against its own")
+        return
+    K = random_filter(rng, 14, 14, 3)
+    parts = torch.tensor(planes(np.stack((K.real, K.imag))))
+    want = torch.nn.functional.interpolate(parts, size=(24, 13), mode="bicubic", align_corners=True).numpy()
+    mine = resize(K, 24)
+    wb.check(planes(np.stack((mine.real, mine.imag))), want, 1e-12 * np.abs(want).max(), "bicubic interpolation")
+    print("14 × 8 to 24 × 13: as torch's bicubic interpolation")
+
+
 def pictures() -> None:
     """Filters in both domains: an edge at 14 × 14, and what two ways make of it at 24 × 24."""
     k = edge(14)
@@ -328,6 +341,7 @@ if __name__ == "__main__":
             gf_equals_circconv(generator, H, W)
         gf_backward(generator)
         effective_params()
+        resize_as_torch(generator)
         costs()
         pictures()
         if wb.is_gpu():
