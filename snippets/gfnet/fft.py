@@ -237,10 +237,10 @@ def claims() -> None:
         for rung in ("swizzled", "radix16", "cluster"):
             wb.claim(  # not 0: a busy GPU counts a few that no address causes
                 f"{rung}_conflicts_{way}",
-                en=f"{way} shared memory, {rung} has at most 2 % of tiled's bank conflicts",
-                zh=f"{zh}共享内存时，{rung} 的存储体冲突不超过 tiled 的 2 %",
+                en=f"{way} shared memory, {rung} has at most 3 % of tiled's bank conflicts",
+                zh=f"{zh}共享内存时，{rung} 的存储体冲突不超过 tiled 的 3 %",
                 ratio=(f"fft_{rung}.{metric}", f"fft_tiled.{metric}"),
-                at_most=0.02,
+                at_most=0.03,
                 predicted=0,
                 source="addresses of each warp, counted by hand",
                 source_zh="手工数出的每个线程束的地址",
