@@ -299,7 +299,7 @@ def claims() -> None:
     ):  # fmt: skip
         wb.claim(
             f"gf14_of_{name}",
-            en=f"attention {en} takes at most {most} times as long as the filter layer in one launch, with 64 times its products",
+            en=f"attention {en} takes at most {most} times as long as the filter layer, with 64 times its products",
             zh=f"{zh} 注意力的乘法次数是单次启动滤波层的 64 倍，用时至多是它的 {most} 倍",
             ratio=(f"{name}.time", "gf14.time"),
             at_most=float(most),
