@@ -66,7 +66,9 @@ class Direct:
         self.channels, self.H, self.W = k.shape
         self.dtype = np.dtype(dtype)
         self.taps = cuda.to_device(np.ascontiguousarray(k, self.dtype))
-        strip = max(s for s in range(1, 17) if self.W % s == 0)
+        wide = [s for s in range(1, 17) if self.W % s == 0]
+        strip = max((s for s in wide if self.H * self.W // s >= 64), default=1)  # long strips, but two warps at least
+        self.threads = min(256, -(-self.H * self.W // strip // 32) * 32)
         real = {"float32": "float", "float64": "double"}[self.dtype.name]
         self.function = module("direct", REAL=real, STRIP=strip).get_function("direct")
         self.room = self.dtype.itemsize * self.H * (2 * self.W + 1 + self.W)
@@ -75,7 +77,7 @@ class Direct:
     def launch(self, x: object, y: object, images: int) -> None:
         sizes = np.int32(self.channels), np.int32(self.H), np.int32(self.W)
         grid = (images * self.channels, 1)
-        self.function(x, self.taps, y, *sizes, block=(256, 1, 1), grid=grid, shared=self.room)
+        self.function(x, self.taps, y, *sizes, block=(self.threads, 1, 1), grid=grid, shared=self.room)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """y for x: [images, channels, H, W]."""

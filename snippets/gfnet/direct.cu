@@ -12,7 +12,7 @@ constexpr int AT_ONCE = STRIP;  // a pragma reads no macros
 extern __shared__ __align__(16) char memory[];
 
 // --8<-- [start:direct]
-// y[h, w] = Σ k[u, v] x[h - u, w - v], indices modulo H and W. Block: 256 threads, one plane; planes of one channel have
+// y[h, w] = Σ k[u, v] x[h - u, w - v], indices modulo H and W. Block: one plane; planes of one channel have
 // one filter. A thread computes strips of STRIP neighbours of a row; STRIP divides W.
 extern "C" __global__ void direct(const REAL* x, const REAL* taps, REAL* y, int channels, int H, int W) {
     int pitch = 2 * W + 1;  // rows are kept twice, so that w - v needs no modulo; + 1 for the banks
