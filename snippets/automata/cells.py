@@ -235,7 +235,7 @@ def claims() -> None:
 
 
 if __name__ == "__main__":
-    generator = np.random.default_rng()
+    generator = np.random.default_rng(28 if "--profile" in sys.argv[1:] else None)  # counters are the same each time
     gpu = wb.is_gpu()
     if "--profile" in sys.argv[1:]:
         profile(generator, *((8192, 8192) if gpu else (64, 256)))
