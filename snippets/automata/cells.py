@@ -156,7 +156,7 @@ def time_all(rng: np.random.Generator, side: int) -> None:
         got = board.result(kernel)
         for band, rows in zip(bands, want, strict=True):
             wb.check(got[band[1:-1]], rows if kernel != "life_bits" else packed(rows), what=kernel)
-        answers[kernel] = got if kernel == "life_bits" else packed(got)
+        answers[kernel] = got
 
     times = {}
     for kernel in KERNELS:
@@ -167,7 +167,7 @@ def time_all(rng: np.random.Generator, side: int) -> None:
             check=lambda i, kernel=kernel: check(kernel),
         )
     for kernel in ("life_bytes", "life_words"):  # all of them, not only the bands
-        wb.check(answers[kernel], answers["life_bits"], what=f"{kernel} against life_bits")
+        wb.check(packed(answers.pop(kernel)), answers["life_bits"], what=f"{kernel} against life_bits")
     copy, packs = board.module.get_function("copy"), side * side // 16
 
     def check_copy(i: int) -> None:
@@ -214,10 +214,10 @@ def claims() -> None:
     )
     wb.claim(
         "words_over_bytes",
-        en="with four cells a thread, Life in bytes is at least twice as fast as with one cell a thread",
-        zh="同是每格一字节，每线程四格的生命游戏速度至少是每线程一格的 2 倍",
+        en="with four cells a thread, Life in bytes is at least 5 times as fast as with one cell a thread",
+        zh="同是每格一字节，每线程四格的生命游戏速度至少是每线程一格的 5 倍",
         ratio=("life_bytes.time", "life_words.time"),
-        at_least=2.0,
+        at_least=5.0,
         predicted=4.0,
         source="requests to the L1: nine loads a cell against 3.75 for four; then DRAM",
         source_zh="对 L1 的请求：每格九次加载，对每四格 3.75 次；然后是 DRAM",
@@ -229,13 +229,13 @@ def claims() -> None:
         ratio=("life_bits.rate", "cells_copy.rate"),
         at_least=0.6,
         predicted=1.0,
-        source="DRAM: each reads and writes its cells once; 1.4 loads and 30 operations a word hide behind it",
+        source="DRAM: each reads and writes its cells once; 3.75 loads and 30 operations a word hide behind it",
         source_zh="DRAM 流量：两者都各读写一遍；每字的加载和约 30 次运算都被掩盖",
     )
 
 
 if __name__ == "__main__":
-    generator = np.random.default_rng()
+    generator = np.random.default_rng(28 if "--profile" in sys.argv[1:] else None)  # counters are the same each time
     gpu = wb.is_gpu()
     if "--profile" in sys.argv[1:]:
         profile(generator, *((8192, 8192) if gpu else (64, 256)))

@@ -99,15 +99,19 @@ __device__ ByTable table_of(const uint4* sets) {
 
 extern "C" {
 
+// --8<-- [start:kernel_one]
 __global__ void cyk_one(const Set* words, const unsigned* bodies, int count, const uint4*, Set* tables, Set* derives,
                         int n) {
     by_start(words, tables, derives, n, rules_of(bodies, count));
 }
+// --8<-- [end:kernel_one]
 
+// --8<-- [start:kernel_two]
 __global__ void cyk_two(const Set* words, const unsigned* bodies, int count, const uint4*, Set* tables, Set* derives,
                         int n) {
     by_start_and_end(words, tables, derives, n, rules_of(bodies, count));
 }
+// --8<-- [end:kernel_two]
 
 __global__ void cyk_one_lookup(const Set* words, const unsigned*, int, const uint4* sets, Set* tables, Set* derives,
                                int n) {

@@ -284,10 +284,12 @@ __global__ void scan_packed(const uint4* text, Index n, const unsigned* step, co
 }
 // --8<-- [end:one]
 
+// --8<-- [start:kernel_table]
 __global__ void scan_table(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                            unsigned* pieces, unsigned* arrived, unsigned long long* out) {
     by_table<1, 1, false>(text, n, step, table, start, pieces, arrived, out);
 }
+// --8<-- [end:kernel_table]
 
 __global__ void scan_banked(const uint4* text, Index n, const unsigned* step, const uint2* table, int start,
                             unsigned* pieces, unsigned* arrived, unsigned long long* out) {
