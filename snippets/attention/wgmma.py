@@ -48,8 +48,8 @@ def tensor_map(array: Array, rows: int) -> bytes:
 # --8<-- [end:map]
 
 
-GROUPS = 2  # warpgroups that compute
-BEST = {64: {"KEYS": 128, "STAGES": 2, "PINGPONG": 0}, 128: {"KEYS": 128, "STAGES": 2, "PINGPONG": 1}}
+GROUPS = 2  # warpgroups that compute, as in wgmma.cu
+BEST = {64: {"KEYS": 128, "STAGES": 2, "TURNS": 0}, 128: {"KEYS": 128, "STAGES": 2, "TURNS": 1}}  # of wgmma.cu
 
 
 class Wgmma:
@@ -57,7 +57,7 @@ class Wgmma:
 
     def __init__(self, d: int) -> None:
         use = BEST[d]
-        text = wb.source("attention/wgmma.cu", HEAD=d, GROUPS=GROUPS, **use)
+        text = wb.source("attention/wgmma.cu", HEAD=d, **use)
         image = compiler.compile(text, options=["-lineinfo"], arch="sm_90a", no_extern_c=True)
         self.keys, self.rows = use["KEYS"], 64 * GROUPS
         shared = 2 * d * (self.rows + 2 * use["KEYS"] * use["STAGES"])
