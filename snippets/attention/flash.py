@@ -188,7 +188,7 @@ def claims() -> None:
     for tag, at_least, predicted, what, zh in (
         ("d64", 0.70, 0.77, "heads of 64", "头维度 64"),
         ("d128", 0.50, 0.54, "heads of 128", "头维度 128"),
-        ("d64.causal", 0.60, 0.77, "heads of 64, causal", "头维度 64，因果"),
+        ("d64.causal", 0.65, 0.77, "heads of 64, causal", "头维度 64，因果"),
         ("d128.causal", 0.50, 0.54, "heads of 128, causal", "头维度 128，因果"),
     ):
         wb.claim(

@@ -1,7 +1,7 @@
 // Attention by warpgroups: what Hopper's tensor cores can do beyond mma.sync. Needs sm_90a.
 //
-// A block has three warpgroups of 128 threads. In the first, one thread asks the copy engine for tiles of K and V. Each of
-// the others has 64 query rows:
+// A block has GROUPS + 1 warpgroups of 128 threads. In the first, one thread asks the copy engine for tiles of K and V.
+// Each of the others has 64 query rows:
 //
 //   S = Q Kᵀ         wgmma: Q from registers, K from shared memory, as the copy engine has swizzled it
 //   P = 2^(S - m)    while the tensor cores still multiply the weights before by their values
@@ -12,12 +12,13 @@
 
 #ifndef HEAD
 #define HEAD 64   // elements of a row of Q, K, V and O: 64 or 128
-#define KEYS 128  // in a step
+#define GROUPS 3  // warpgroups that compute
+#define KEYS 64   // in a step: 64 or 128
 #define STAGES 2  // steps whose keys and values have room in shared memory
 #define TURNS 0   // 1: the warpgroups take turns at the tensor cores
+#define MAX3 1    // 1: whether m must follow is found with integers, three at a time
 #endif
 
-constexpr int GROUPS = 2;  // that compute
 constexpr int THREADS = 128 * (GROUPS + 1);
 constexpr int ROWS = 64 * GROUPS;  // of the block
 constexpr int PANELS = HEAD / 64;  // a row of 128 bytes is the widest that the copy engine swizzles
@@ -65,7 +66,7 @@ __device__ void turn_pass(int group) { asm volatile("bar.arrive %0, 256;" ::"r"(
 
 // --8<-- [start:products]
 // Where a tile of 128-byte rows lies that are swizzled within 128 bytes: eight rows are 1024 bytes. `next` is how far it is
-// to the next 64 columns, if the columns are what is not summed over.
+// to the next 64 columns, if the columns are what is not summed over. Addresses in it count in units of 16 bytes.
 __device__ unsigned long long descriptor(unsigned at, unsigned next) {
     return (at & 0x3ffff) >> 4 | (unsigned long long)(next >> 4) << 16 | 1024ull >> 4 << 32 | 1ull << 62;
 }
@@ -169,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         // --8<-- [end:fetch]
     }
 
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(GROUPS == 2 ? 240 : 160));
     int me = group - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     int row = first + me * 64 + warp * 16 + lane / 4;  // of the lane's sums; and row + 8
     if (TURNS && me == GROUPS - 1) turn_pass(0);
@@ -181,27 +182,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     for (int d = 0; d < HEAD / 16; ++d)
         ldmatrix(q[d], queries + d / 4 * ROWS * 128 + q_row * 128 + ((d % 4 * 2 + lane / 16) ^ q_row % 8) * 16);
 
-    float o[HEAD / 2] = {}, s[KEYS / 2], sum[2] = {}, peak[2], limit[2], shift[2], shrink[2];
+    float o[HEAD / 2] = {}, s[KEYS / 2], sum[4] = {}, peak[2], limit[2], shift[2], shrink[2];
 #pragma unroll
-    for (int r = 0; r < 2; ++r) peak[r] = limit[r] = -INFINITY;
+    for (int r = 0; r < 2; ++r) peak[r] = -INFINITY, limit[r] = MAX3 ? __int_as_float(-1) : -INFINITY;
 
     // --8<-- [start:start]
     auto start_scores = [&](int step) {  // S = Q Kᵀ
         barrier_wait(k_full + 8 * (step % STAGES), step / STAGES % 2);
         if (TURNS) turn_wait(me);
-        unsigned at = keys + step % STAGES * TILE_BYTES;
+        unsigned long long k = descriptor(keys + step % STAGES * TILE_BYTES, 16);
         wgmma_fence();
 #pragma unroll
-        for (int d = 0; d < HEAD / 16; ++d)
-            wgmma<0>(s, q[d], descriptor(at + d / 4 * PANEL_BYTES + d % 4 * 32, 16), d > 0);
+        for (int d = 0; d < HEAD / 16; ++d) wgmma<0>(s, q[d], k + (d / 4 * PANEL_BYTES + d % 4 * 32) / 16, d > 0);
         wgmma_commit();
     };
     auto start_values = [&](int step) {  // O = O + P V
         barrier_wait(v_full + 8 * (step % STAGES), step / STAGES % 2);
-        unsigned at = values + step % STAGES * TILE_BYTES;
+        unsigned long long v = descriptor(values + step % STAGES * TILE_BYTES, PANEL_BYTES);
         wgmma_fence();
 #pragma unroll
-        for (int j = 0; j < KEYS / 16; ++j) wgmma<1>(o, p[j], descriptor(at + j * 16 * 128, PANEL_BYTES), 1);
+        for (int j = 0; j < KEYS / 16; ++j) wgmma<1>(o, p[j], v + j * 16 * 128 / 16, 1);
         wgmma_commit();
     };
     // --8<-- [end:start]
@@ -218,29 +218,37 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 if (key >= n || (causal && key > query)) s[i] = -INFINITY;
             }
         }
-        float top[2];
+        auto largest = [&](int r) {  // of this lane's scores in one of its rows
+            float most = fmaxf(s[2 * r], s[2 * r + 1]);
 #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-            top[r] = fmaxf(s[2 * r], s[2 * r + 1]);
+            for (int i = 4; i < KEYS / 2; i += 4) most = fmaxf(most, fmaxf(s[i + 2 * r], s[i + 2 * r + 1]));
+            return most;
+        };
+        auto exceeds = [&](int r) {  // as in mma.cu
+            if (!MAX3) return largest(r) > limit[r];
+            int most = 0;
 #pragma unroll
-            for (int i = 4; i < KEYS / 2; i += 4) top[r] = fmaxf(top[r], fmaxf(s[i + 2 * r], s[i + 2 * r + 1]));
-        }
-        bool above = __any_sync(~0u, top[0] > limit[0] || top[1] > limit[1]);
+            for (int i = 2 * r; i < KEYS / 2; i += 4)
+                most = __vimax3_s32(most, __float_as_int(s[i]), __float_as_int(s[i + 1]));
+            return most > __float_as_int(limit[r]);
+        };
+        bool above = __any_sync(~0u, exceeds(0) | exceeds(1));
         if (above) {
 #pragma unroll
             for (int r = 0; r < 2; ++r) {
-                float now = fmaxf(top[r], peak[r]);
+                float now = fmaxf(largest(r), peak[r]);
                 now = fmaxf(now, __shfl_xor_sync(~0u, now, 1));
                 now = fmaxf(now, __shfl_xor_sync(~0u, now, 2));
                 shrink[r] = power_of_two((peak[r] - now) * scale);
                 peak[r] = now, limit[r] = now + SLACK / scale, shift[r] = now * scale;
-                sum[r] *= shrink[r];
+                if (MAX3 && limit[r] < 0) limit[r] = __int_as_float(-1);
+                sum[2 * r] *= shrink[r], sum[2 * r + 1] *= shrink[r];
             }
         }
 #pragma unroll
         for (int i = 0; i < KEYS / 2; ++i) {
             s[i] = power_of_two(fmaf(s[i], scale, -shift[i % 4 / 2]));
-            sum[i % 4 / 2] += s[i];
+            sum[i % 4] += s[i];
         }
         return above;
     };
@@ -256,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
     // --8<-- [start:loop]
     start_scores(0);
-    if (TURNS) turn_pass(1 - me);
+    if (TURNS) turn_pass((me + 1) % GROUPS);
     wgmma_wait<0>(s);
     release(k_free, 0);
     fold(weights(0));
@@ -264,7 +272,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     for (int step = 1; step < steps; ++step) {
         start_scores(step);
         start_values(step - 1);
-        if (TURNS) turn_pass(1 - me);
+        if (TURNS) turn_pass((me + 1) % GROUPS);
         wgmma_wait<1>(s);  // the scores are there; the values are still being multiplied
         release(k_free, step);
         bool above = weights(step);
@@ -279,7 +287,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-        float total = sum[r];
+        float total = sum[2 * r] + sum[2 * r + 1];
         total += __shfl_xor_sync(~0u, total, 1);
         total += __shfl_xor_sync(~0u, total, 2);
         int query = row + r * 8;

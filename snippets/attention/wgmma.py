@@ -48,8 +48,12 @@ def tensor_map(array: Array, rows: int) -> bytes:
 # --8<-- [end:map]
 
 
-GROUPS = 2  # warpgroups that compute, as in wgmma.cu
-BEST = {64: {"KEYS": 128, "STAGES": 2, "TURNS": 0}, 128: {"KEYS": 128, "STAGES": 2, "TURNS": 1}}  # of wgmma.cu
+# --8<-- [start:settings]
+BEST = {  # of wgmma.cu, by head size
+    64: {"GROUPS": 3, "KEYS": 64, "STAGES": 2, "TURNS": 0, "MAX3": 1},
+    128: {"GROUPS": 2, "KEYS": 128, "STAGES": 2, "TURNS": 1, "MAX3": 0},
+}
+# --8<-- [end:settings]
 
 
 class Wgmma:
@@ -59,12 +63,12 @@ class Wgmma:
         use = BEST[d]
         text = wb.source("attention/wgmma.cu", HEAD=d, **use)
         image = compiler.compile(text, options=["-lineinfo"], arch="sm_90a", no_extern_c=True)
-        self.keys, self.rows = use["KEYS"], 64 * GROUPS
+        self.keys, self.rows = use["KEYS"], 64 * use["GROUPS"]
         shared = 2 * d * (self.rows + 2 * use["KEYS"] * use["STAGES"])
         module = cuda.module_from_buffer(image)
         self.maps, _ = module.get_global("maps")
         self.mapped: tuple[Array, ...] = ()
-        self.kernel = Kernel(module, "attention_wgmma", (128 * (GROUPS + 1), 1, 1), shared)
+        self.kernel = Kernel(module, "attention_wgmma", (128 * (use["GROUPS"] + 1), 1, 1), shared)
 
     def workspace(self, shape: Shape) -> int:
         return 4 * shape.heads * shape.n
@@ -101,7 +105,7 @@ def time_all(rng: np.random.Generator) -> None:
 
 
 def claims() -> None:
-    for d, predicted, at_least in ((64, 1.3, 1.0), (128, 1.5, 1.1)):
+    for d, predicted, at_least in ((64, 1.3, 1.15), (128, 1.5, 1.4)):
         wb.claim(
             f"wgmma_over_mma.d{d}",
             en=f"heads of {d}: wgmma is at least {at_least:g} times as fast as mma.sync",
@@ -115,10 +119,10 @@ def claims() -> None:
         if torch is not None or not wb.is_gpu():
             wb.claim(
                 f"wgmma_of_torch.d{d}",
-                en=f"heads of {d}: wgmma reaches at least {0.8:.0%} of torch's fused attention",
-                zh=f"头维度 {d}：wgmma 达到 torch 融合注意力的 {0.8:.0%} 以上",
+                en=f"heads of {d}: wgmma reaches at least 90 % of torch's fused attention",
+                zh=f"头维度 {d}：wgmma 达到 torch 融合注意力的 90 % 以上",
                 ratio=(f"wgmma.d{d}.flops", f"wgmma.torch.d{d}.flops"),
-                at_least=0.8,
+                at_least=0.9,
                 predicted=0.9,
                 source="the same instructions, in an order that we tuned less",
                 source_zh="指令相同，只是次序调优得少",
