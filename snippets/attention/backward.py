@@ -147,7 +147,7 @@ class Backward:
 
 
 def check_all(rng: np.random.Generator) -> None:
-    print(f"the reference is within {check_reference(rng):.1e} of central differences, causal and not")
+    print(f"the reference is within {check_reference(rng):.1e} of central differences this time, causal and not")
     for half in (False, True):
         for d in (64, 128):
             worst = 0.0
@@ -184,10 +184,10 @@ def time_all(rng: np.random.Generator) -> None:
                 for ours, theirs in zip((run.dq, run.dk, run.dv), launch(0), strict=True):
                     first = theirs[0, 0].float().cpu().numpy()  # a head says whether both do the same
                     wb.check(first, ours.get()[0], 2e-2 if half else 1e-3, "torch's gradient")
-                ways["torch"] = wb.time(launch, repeats=10)
+                ways["backward.torch"] = wb.time(launch, repeats=10)
             for who, t in ways.items():
                 wb.timing(f"{who}.{tag}", t, flop=flop)
-                print(f"{who:9} {tag:16}{t.median * 1e3:9.3f} ms{flop / t.median / 1e12:8.1f} Tflop/s")
+                print(f"{who:15}{tag:16}{t.median * 1e3:9.3f} ms{flop / t.median / 1e12:8.1f} Tflop/s")
             run.free()
 
 
@@ -206,7 +206,7 @@ def claims() -> None:
             f"backward_of_torch.{tag}",
             en=f"the backward pass {what} is at least {at_least:g} times as fast as torch's",
             zh=f"反向传播（{zh}）的速度至少是 torch 的 {at_least:g} 倍",
-            ratio=(f"torch.{tag}.time", f"backward.{tag}.time"),
+            ratio=(f"backward.torch.{tag}.time", f"backward.{tag}.time"),
             at_least=at_least,
             predicted=predicted,
             source=source,

@@ -229,6 +229,8 @@ def gpu_runs(monkeypatch, *seconds):
             "ok\n",
             1.0,
             {"a.time": {"value": s, "unit": "s"}, "b.time": {"value": 1.0, "unit": "s"}},
+            matrices={"grid": {"bits": ["01"], "unit": "1"}},
+            graphs={"dfa": {"nodes": [["0", "0"]], "edges": []}},
             spans={"gantt": {"row": [0], "start": [0.0], "stop": [s], "label": [""], "unit": "s"}},
             claims={"fast": gate},
         )
@@ -245,6 +247,7 @@ def test_runs_that_differ_by_more_than_a_claims_margin_are_told(small, write, mo
     kept = records.read(small, "gpu", "x")["programs"]["x/a.py"]
     assert kept["values"]["a.time"]["second"] == 1.97
     assert kept["spans"]["gantt"]["stop"] == [2.0]  # the first run's timeline
+    assert kept["matrices"]["grid"]["bits"] == ["01"] and kept["graphs"]["dfa"]["edges"] == []
     gpu_runs(monkeypatch, 1.92, 1.97)
     record(small, ["x"], device={"name": "GPU"}, update=True)
     assert 'claim "fast": they differ by more than its margin' in capsys.readouterr().out
