@@ -11,7 +11,7 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _flash import LOG2E, Array, Forward, Kernel, Mma, Shape
+from _flash import LOG2E, Array, Forward, Kernel, Mma, Shape, fresh
 from flash import note, time_one, torch, torch_fused
 from pycuda import compiler
 
@@ -95,11 +95,12 @@ def check_all(rng: np.random.Generator) -> None:
 
 def time_all(rng: np.random.Generator) -> None:
     for d in (64, 128):
+        inputs = fresh(rng, Shape(64, 4096, d), np.float16)
         for causal in (False, True):
             tag, shape = f"d{d}" + ".causal" * causal, Shape(64, 4096, d, causal)
-            time_one(f"wgmma.{tag}", Wgmma(d), shape, rng, {f"wgmma.torch.{tag}": torch_fused})
+            time_one(f"wgmma.{tag}", Wgmma(d), shape, rng, {f"wgmma.torch.{tag}": torch_fused}, inputs)
             if not causal:
-                run = Forward(Mma(d), shape, rng)
+                run = Forward(Mma(d), shape, rng, inputs)
                 note(f"wgmma.mma.{tag}", wb.time(run.launch, repeats=20, poison=run.poison, check=run.check), shape)
                 run.free()
 
