@@ -151,9 +151,30 @@ class Tiled:
 
 
 # --8<-- [start:settings]
+ALWAYS = {"SWIZZLE": 1, "LAZY": 1}
 BEST = {  # of mma.cu, by head size
-    64: {"WARPS": 4, "TILES": 2, "KEYS": 64, "STAGES": 2, "BLOCKS": 2, "HOLD_Q": 1, "SWIZZLE": 1, "LAZY": 1},
-    128: {"WARPS": 4, "TILES": 2, "KEYS": 64, "STAGES": 2, "BLOCKS": 2, "HOLD_Q": 0, "SWIZZLE": 1, "LAZY": 1},
+    64: {
+        "WARPS": 4,
+        "TILES": 2,
+        "KEYS": 128,
+        "STAGES": 2,
+        "BLOCKS": 2,
+        "HOLD_Q": 0,
+        "SWIZZLE": 1,
+        "LAZY": 1,
+        "MAX3": 1,
+    },
+    128: {
+        "WARPS": 4,
+        "TILES": 2,
+        "KEYS": 64,
+        "STAGES": 2,
+        "BLOCKS": 2,
+        "HOLD_Q": 0,
+        "SWIZZLE": 1,
+        "LAZY": 1,
+        "MAX3": 0,
+    },
 }
 # --8<-- [end:settings]
 

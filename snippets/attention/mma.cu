@@ -11,11 +11,12 @@
 #ifndef NAME
 #define NAME attention_mma
 #define TILES 2   // of 16 query rows, for each warp: what is loaded of K and V serves them all
-#define KEYS 64   // in a step
+#define KEYS 128  // in a step
 #define STAGES 2  // steps whose keys and values have room in shared memory
 #define BLOCKS 2  // an SM is to hold at once: bounds the registers
-#define HOLD_Q 1  // Q stays in registers; 0: it is read from shared memory in every step
+#define HOLD_Q 0  // 1: Q stays in registers; 0: it is read from shared memory in every step
 #define LAZY 1    // 0: m follows the largest score in every step
+#define MAX3 1    // 1: whether m must follow is found with integers, three at a time
 #endif
 
 constexpr int ROWS = 16 * TILES;  // of a warp
@@ -68,7 +69,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
     for (int m = 0; m < TILES; ++m)
 #pragma unroll
-        for (int r = 0; r < 2; ++r) peak[m][r] = limit[m][r] = -INFINITY, shift[m][r] = 0;
+        for (int r = 0; r < 2; ++r)
+            peak[m][r] = -INFINITY, limit[m][r] = MAX3 ? __int_as_float(-1) : -INFINITY, shift[m][r] = 0;
 
     unsigned k_lane = place(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_lane = TILE_BYTES + place(lane % 16, lane / 16);
     int stage = 0;
@@ -122,28 +124,36 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         // --8<-- [end:mask]
 
         // --8<-- [start:maximum]
-        float top[TILES][2];  // of this lane's scores, for each of its rows
+        auto largest = [&](int m, int r) {  // of this lane's scores in one of its rows
+            float most = fmaxf(s[m][0][2 * r], s[m][0][2 * r + 1]);
+#pragma unroll
+            for (int j = 1; j < KEYS / 8; ++j) most = fmaxf(most, fmaxf(s[m][j][2 * r], s[m][j][2 * r + 1]));
+            return most;
+        };
+        auto exceeds = [&](int m, int r) {
+            if (!MAX3) return largest(m, r) > limit[m][r];
+            int most = 0;  // floats above zero are in the order of their bits; others do not exceed a limit above zero
+#pragma unroll
+            for (int j = 0; j < KEYS / 8; ++j)
+                most = __vimax3_s32(most, __float_as_int(s[m][j][2 * r]), __float_as_int(s[m][j][2 * r + 1]));
+            return most > __float_as_int(limit[m][r]);  // if that is -1, always
+        };
         bool above = false;
 #pragma unroll
         for (int m = 0; m < TILES; ++m)
 #pragma unroll
-            for (int r = 0; r < 2; ++r) {
-                top[m][r] = fmaxf(s[m][0][2 * r], s[m][0][2 * r + 1]);
-#pragma unroll
-                for (int j = 1; j < KEYS / 8; ++j)
-                    top[m][r] = fmaxf(top[m][r], fmaxf(s[m][j][2 * r], s[m][j][2 * r + 1]));
-                above |= top[m][r] > limit[m][r];
-            }
+            for (int r = 0; r < 2; ++r) above |= exceeds(m, r);
         if (!LAZY || __any_sync(~0u, above)) {
 #pragma unroll
             for (int m = 0; m < TILES; ++m)
 #pragma unroll
                 for (int r = 0; r < 2; ++r) {
-                    float now = fmaxf(top[m][r], peak[m][r]);
+                    float now = fmaxf(largest(m, r), peak[m][r]);
                     now = fmaxf(now, __shfl_xor_sync(~0u, now, 1));  // four lanes share a row
                     now = fmaxf(now, __shfl_xor_sync(~0u, now, 2));
                     float shrink = power_of_two((peak[m][r] - now) * scale);
                     peak[m][r] = now, shift[m][r] = now * scale, limit[m][r] = now + SLACK / scale;
+                    if (MAX3 && limit[m][r] < 0) limit[m][r] = __int_as_float(-1);  // no order of bits below zero
                     sum[m][r] *= shrink;
 #pragma unroll
                     for (int d = 0; d < HEAD / 8; ++d) o[m][d][2 * r] *= shrink, o[m][d][2 * r + 1] *= shrink;

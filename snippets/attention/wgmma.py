@@ -11,7 +11,7 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _flash import LOG2E, Array, Forward, Kernel, Mma, Shape
+from _flash import LOG2E, Array, Forward, Kernel, Mma, Shape, fresh
 from flash import note, time_one, torch, torch_fused
 from pycuda import compiler
 
@@ -48,8 +48,12 @@ def tensor_map(array: Array, rows: int) -> bytes:
 # --8<-- [end:map]
 
 
-GROUPS = 2  # warpgroups that compute
-BEST = {64: {"KEYS": 128, "STAGES": 2, "PINGPONG": 0}, 128: {"KEYS": 128, "STAGES": 2, "PINGPONG": 1}}
+# --8<-- [start:settings]
+BEST = {  # of wgmma.cu, by head size
+    64: {"GROUPS": 3, "KEYS": 64, "STAGES": 2, "TURNS": 0, "MAX3": 1},
+    128: {"GROUPS": 2, "KEYS": 128, "STAGES": 2, "TURNS": 1, "MAX3": 0},
+}
+# --8<-- [end:settings]
 
 
 class Wgmma:
@@ -57,14 +61,14 @@ class Wgmma:
 
     def __init__(self, d: int) -> None:
         use = BEST[d]
-        text = wb.source("attention/wgmma.cu", HEAD=d, GROUPS=GROUPS, **use)
+        text = wb.source("attention/wgmma.cu", HEAD=d, **use)
         image = compiler.compile(text, options=["-lineinfo"], arch="sm_90a", no_extern_c=True)
-        self.keys, self.rows = use["KEYS"], 64 * GROUPS
+        self.keys, self.rows = use["KEYS"], 64 * use["GROUPS"]
         shared = 2 * d * (self.rows + 2 * use["KEYS"] * use["STAGES"])
         module = cuda.module_from_buffer(image)
         self.maps, _ = module.get_global("maps")
         self.mapped: tuple[Array, ...] = ()
-        self.kernel = Kernel(module, "attention_wgmma", (128 * (GROUPS + 1), 1, 1), shared)
+        self.kernel = Kernel(module, "attention_wgmma", (128 * (use["GROUPS"] + 1), 1, 1), shared)
 
     def workspace(self, shape: Shape) -> int:
         return 4 * shape.heads * shape.n
@@ -91,17 +95,18 @@ def check_all(rng: np.random.Generator) -> None:
 
 def time_all(rng: np.random.Generator) -> None:
     for d in (64, 128):
+        inputs = fresh(rng, Shape(64, 4096, d), np.float16)
         for causal in (False, True):
             tag, shape = f"d{d}" + ".causal" * causal, Shape(64, 4096, d, causal)
-            time_one(f"wgmma.{tag}", Wgmma(d), shape, rng, {f"wgmma.torch.{tag}": torch_fused})
+            time_one(f"wgmma.{tag}", Wgmma(d), shape, rng, {f"wgmma.torch.{tag}": torch_fused}, inputs)
             if not causal:
-                run = Forward(Mma(d), shape, rng)
+                run = Forward(Mma(d), shape, rng, inputs)
                 note(f"wgmma.mma.{tag}", wb.time(run.launch, repeats=20, poison=run.poison, check=run.check), shape)
                 run.free()
 
 
 def claims() -> None:
-    for d, predicted, at_least in ((64, 1.3, 1.0), (128, 1.5, 1.1)):
+    for d, predicted, at_least in ((64, 1.3, 1.15), (128, 1.5, 1.4)):
         wb.claim(
             f"wgmma_over_mma.d{d}",
             en=f"heads of {d}: wgmma is at least {at_least:g} times as fast as mma.sync",
@@ -115,10 +120,10 @@ def claims() -> None:
         if torch is not None or not wb.is_gpu():
             wb.claim(
                 f"wgmma_of_torch.d{d}",
-                en=f"heads of {d}: wgmma reaches at least {0.8:.0%} of torch's fused attention",
-                zh=f"头维度 {d}：wgmma 达到 torch 融合注意力的 {0.8:.0%} 以上",
+                en=f"heads of {d}: wgmma reaches at least 90 % of torch's fused attention",
+                zh=f"头维度 {d}：wgmma 达到 torch 融合注意力的 90 % 以上",
                 ratio=(f"wgmma.d{d}.flops", f"wgmma.torch.d{d}.flops"),
-                at_least=0.8,
+                at_least=0.9,
                 predicted=0.9,
                 source="the same instructions, in an order that we tuned less",
                 source_zh="指令相同，只是次序调优得少",
