@@ -12,15 +12,15 @@
 namespace softcuda {
 namespace {
 
-// The values that the first lanes of the warps have.
+// The values that the first lanes of the warps have; lanes beyond have the last one's.
 template <class T>
 void fill(Special special, T* row, const Block& block, const Frame& frame) {
     if (changes_by_block(special)) {  // and not within it
         std::fill_n(row, warp_size, static_cast<T>(special_value(special, *block.warps[0], 0, frame)));
         return;
     }
-    for (size_t w = 0; w < block.warps.size(); ++w)
-        row[w] = static_cast<T>(special_value(special, *block.warps[w], 0, frame));
+    for (size_t w = 0; w < warp_size; ++w)
+        row[w] = static_cast<T>(special_value(special, *block.warps[std::min(w, block.warps.size() - 1)], 0, frame));
 }
 
 }  // namespace
@@ -57,12 +57,12 @@ bool Lead::begin() {
 }
 
 bool Lead::holds() const {
-    bool wraps = false;
+    uint32_t wraps = 0;
     for (const LeadCode::Check& check : code_.checks) {
         const auto* row = reinterpret_cast<const uint32_t*>(warp_.frame + check.row);
-        for (size_t w = 0; w < block_.warps.size(); ++w) {
+        for (size_t w = 0; w < warp_size; ++w) {
             const auto value = static_cast<int32_t>(row[w] ^ check.flipped);
-            wraps |= (value < check.low) | (value > check.high);
+            wraps |= uint32_t(value < check.low) | uint32_t(value > check.high);
         }
     }
     return !wraps;
