@@ -302,6 +302,13 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
     access.plain->exec(warp, *access.plain, lanes);
 }
 
+// Global memory: the block that comes next goes on where this one ends.
+template <Region region, Access kind>
+inline void ask_for(const std::byte* at, uint64_t bytes) {
+    if constexpr (region != Region::shared)
+        for (uint64_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + line, kind == Access::store);
+}
+
 template <Region region, Access kind, class T, bool same>
 void exec_led(Warp& warp, const Op& op, uint32_t lanes) {
     using Lead = std::conditional_t<region == Region::shared, uint32_t, uint64_t>;
@@ -323,14 +330,13 @@ void exec_led(Warp& warp, const Op& op, uint32_t lanes) {
         T* row = own.row<T>(op.dst);
         if constexpr (kind == Access::store) {
             std::memcpy(at, row, bytes);
+            ask_for<region, kind>(at + bytes, bytes);
         } else if constexpr (same) {
             const T value = fetched<T, T>(reinterpret_cast<const T*>(at));
             each_lane(row, all_lanes, [=](int) { return value; });
         } else {
             std::memcpy(row, at, bytes);
-            // The block that comes next reads on where this one ends.
-            if constexpr (region != Region::shared)
-                for (uint64_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + bytes + line);
+            ask_for<region, kind>(at + bytes, bytes);
         }
         if constexpr (kind == Access::load && sizeof(T) == 4)
             if (access.plain->c) own.row<Plan>(access.plain->c)->holds = false;

@@ -3,6 +3,9 @@ four warps in whole rows have a lead; smaller ones, other shapes and runs with a
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
+
 import pytest
 
 SIMD = ["generic", "avx2", "avx512"]
@@ -31,10 +34,10 @@ LED = """.version 8.0
     mov.u32 %r5, %tid.y;
     mov.u32 %r6, %ntid.x;
     mov.u32 %r7, %ntid.y;
-    mov.u32 %r8, %ctaid.x;
+    mov.u32 %r8, %ctaid.AXIS;
     mad.lo.s32 %r9, %r5, %r6, %r4;
     mul.lo.s32 %r10, %r6, %r7;
-    mad.lo.s32 %r11, %r8, %r10, %r9;
+    mad.lo.s32 %r11, %ctaid.AXIS, %r10, %r9;
     add.TYPE %r12, %r11, %r1;
     mul.wide.TYPE %rd6, %r12, 4;
     sub.s64 %rd7, %rd4, %rd3;
@@ -82,6 +85,12 @@ EVEN:
 """
 
 
+def source(tmp_path: Path, kind: str, axis: str = "x") -> Path:
+    path = tmp_path / f"{kind}_{axis}.ptx"
+    path.write_text(LED.replace("TYPE", kind).replace("AXIS", axis))
+    return path
+
+
 def wrapped(x: int, is_signed: bool) -> int:
     return (x + 2**31) % 2**32 - 2**31 if is_signed else x % 2**32
 
@@ -117,22 +126,21 @@ WHERE = {
 @pytest.mark.parametrize("where", WHERE)
 def test_values_that_follow_from_the_first_lane(run, tmp_path, where: str, simd: str) -> None:
     kind, first, least, most, back = WHERE[where]
-    path = tmp_path / "led.ptx"
-    path.write_text(LED.replace("TYPE", kind))
-    for block, threads in {"128": 128, "32,4": 128, "96,3": 288, "64": 64, "16,8": 128, "48,4": 192}.items():
-        for settings in ({}, {"seed": 5}, {"threads": 1}):
+    blocks = {"128": 128, "32,4": 128, "96,3": 288, "64": 64, "16,8": 128, "48,4": 192}
+    for (block, threads), (axis, grid) in itertools.product(blocks.items(), {"x": "3", "y": "1,3"}.items()):
+        path = source(tmp_path, kind, axis)
+        for settings in ({}, {"seed": 5}) if axis == "x" else ({"threads": 1},):
             arguments = ["buf:i32:1024:iota", f"buf:i64:{3 * threads}:zero", f"u32:{first % 2**32}"]
             arguments += [f"u32:{least % 2**32}", f"u32:{most % 2**32}", f"i64:{back}"]
-            done = run("led", *arguments, ptx=path, block=block, grid=3, simd=simd, **settings)
+            done = run("led", *arguments, ptx=path, block=block, grid=grid, simd=simd, **settings)
             assert not done.fault
             expected = led(threads, 3, first, least, most, back, kind == "s32")
-            assert done.buffers[1] == expected, (block, settings)
+            assert done.buffers[1] == expected, (block, grid, settings)
 
 
 @pytest.mark.parametrize(("elements", "block", "thread"), [(70, 0, 70), (128, 1, 0)])
 def test_a_fault_names_the_lane_and_the_instruction(run, tmp_path, elements: int, block: int, thread: int) -> None:
-    path = tmp_path / "led.ptx"
-    path.write_text(LED.replace("TYPE", "u32"))
+    path = source(tmp_path, "u32")
     arguments = ["buf:i32:1024:iota", f"buf:i64:{elements}:zero", "u32:0", "u32:0", "u32:500", "u64:0"]
     done = run("led", *arguments, ptx=path, block=128, grid=2, threads=1)
     assert "illegal address" in done.fault and "just past the end" in done.fault
