@@ -7,6 +7,7 @@ It needs NumPy and PyCUDA only, so a reader can carry it along with a program.  
 * holds results against a reference with :func:`check`,
 * measures with :func:`time`,
 * names what it measured with :func:`value`, :func:`timing`, :func:`series` or :func:`spans`,
+* names what it computed and a page draws with :func:`matrix` or :func:`graph`,
 * and says with :func:`claim` what ought to hold of those names, or of hardware counters.
 
 If the environment variable WARPBENCH_OUT names a file, the names, the claims and the identity of the device are
@@ -35,11 +36,16 @@ VERSION = 2  # raised when what is timed changes; records carry it
 ROOT = Path(__file__).resolve().parent  # the folder snippets/
 UNITS = ("s", "B/s", "B", "flop", "flop/s", "flop/B", "1/s", "Hz", "W", "%", "1", "count")
 MOST_SPANS = 4096  # of one timeline: more is neither drawn nor read
+MOST_NUMBERS, MOST_BITS = 64, 256  # rows, and columns, of one matrix: of numbers, and of zeros and ones
+MOST_NODES, MOST_EDGES = 64, 1024  # of one graph
+KINDS = ("start", "accept")  # what a node of a graph may be
 SKIPPED = 77  # exit status of a program that the device cannot serve
 
 _values: dict[str, dict[str, Any]] = {}
 _series: dict[str, dict[str, Any]] = {}
 _spans: dict[str, dict[str, Any]] = {}
+_matrices: dict[str, dict[str, Any]] = {}
+_graphs: dict[str, dict[str, Any]] = {}
 _claims: dict[str, dict[str, Any]] = {}
 _clocks: list[float] = []  # MHz of the multiprocessors, before each timed launch
 
@@ -319,7 +325,7 @@ def _new(name: str, *units: str) -> str:
     """`name`, if it can be a new name and these are units."""
     if not NAME.fullmatch(name):
         raise ValueError(f"value name {name!r}: use lower-case letters, digits, _ and dots")
-    if name in _values or name in _series or name in _spans:
+    if any(name in kept for kept in (_values, _series, _spans, _matrices, _graphs)):
         raise ValueError(f"value {name!r} is recorded twice")
     for unit in units:
         if unit not in UNITS:
@@ -398,6 +404,81 @@ def spans(name: str, spans: Iterable[Sequence[Any]], unit: str = "s") -> None:
     }
 
 
+def matrix(
+    name: str,
+    values: Any,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    unit: str = "1",
+) -> None:
+    """Record a table of numbers, such as the weights of an attention; `rows` and `columns` name its lines.
+
+    At most 64 × 64 numbers, of which four digits are kept; of truth values, or whole numbers that are all 0 or 1, at
+    most 256 × 256.  A page draws it with {{ chart:heatmap NAME }}.
+    """
+    import numpy as np
+
+    table = np.asarray(values)
+    if table.ndim != 2 or not table.size or table.dtype.kind not in "biuf":
+        raise ValueError(f"matrix {name!r}: give numbers in rows and columns, not {table.dtype} of shape {table.shape}")
+    bits = table.dtype.kind != "f" and bool(((table == 0) | (table == 1)).all())
+    most = MOST_BITS if bits else MOST_NUMBERS
+    if max(table.shape) > most:
+        what = "zeros and ones" if bits else "numbers"
+        raise ValueError(f"matrix {name!r}: {what} of shape {table.shape}; at most {most} × {most} are kept")
+    if not np.isfinite(table).all():
+        where = [int(i) for i in np.argwhere(~np.isfinite(table))[0]]
+        raise ValueError(f"matrix {name!r}: {table[tuple(where)]} at {where}")
+    for what, names, n in (("rows", rows, table.shape[0]), ("columns", columns, table.shape[1])):
+        if names is not None and (len(names) != n or not all(isinstance(one, str) for one in names)):
+            raise ValueError(f"matrix {name!r}: {what} must be {n} names")
+    lines = [(("" if bits else " ").join(f"{int(x) if bits else x:.4g}" for x in line)) for line in table]
+    kept = {"bits" if bits else "numbers": lines, "unit": unit}
+    kept |= {what: list(names) for what, names in (("rows", rows), ("columns", columns)) if names is not None}
+    _matrices[_new(name, unit)] = kept
+
+
+def graph(name: str, nodes: Iterable[Sequence[Any]], edges: Iterable[Sequence[Any]]) -> None:
+    """Record nodes and edges: an automaton, or who cites whom.
+
+    A node is (id, label, kind) or (id, label, kind, weight); `kind` says in words whether it is "start" or "accept",
+    both or neither (""), and a node's weight, such as its PageRank, is its size.  An edge is (from, to) or
+    (from, to, label), with the ids of its ends.  A page draws it with {{ chart:graph NAME }}.
+    """
+    found = [
+        (*node, *("", "", None)[len(node) - 1 :])[:4] if 0 < len(node) <= 4 else node for node in map(tuple, nodes)
+    ]
+    links = [(*edge, "")[:3] if len(edge) in (2, 3) else edge for edge in map(tuple, edges)]
+    for what, number, most in (("nodes", len(found), MOST_NODES), ("edges", len(links), MOST_EDGES)):
+        if number > most or (what == "nodes" and not number):
+            raise ValueError(f"graph {name!r}: {number} {what}; give at most {most}, and at least one node")
+    for i, node in enumerate(found):
+        where = f"graph {name!r}: node {i}, {node!r},"
+        if len(node) != 4 or not all(isinstance(text, str) for text in node[1:3]):
+            raise ValueError(f"{where} is not (id, label, kind) or (id, label, kind, weight)")
+        if not set(node[2].split()) <= set(KINDS):
+            raise ValueError(f"{where} is of a kind that is none of {', '.join(KINDS)}")
+        if node[3] is not None and not (math.isfinite(node[3]) and node[3] >= 0):
+            raise ValueError(f"{where} weighs {node[3]}")
+    ids = [str(node[0]) for node in found]
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"graph {name!r}: node {next(n for n in ids if ids.count(n) > 1)!r} is there twice")
+    if len({node[3] is None for node in found}) > 1:
+        raise ValueError(f"graph {name!r}: some nodes have a weight, and some have none")
+    for i, edge in enumerate(links):
+        if len(edge) != 3 or not isinstance(edge[2], str):
+            raise ValueError(f"graph {name!r}: edge {i}, {edge!r}, is not (from, to) or (from, to, label)")
+        if missing := [str(end) for end in edge[:2] if str(end) not in ids]:
+            raise ValueError(f"graph {name!r}: edge {i}, {edge!r}, has an end that is no node: {missing[0]!r}")
+    kept: dict[str, Any] = {
+        "nodes": [[n, label or n, *kind.split()] for n, (_, label, kind, _) in zip(ids, found, strict=True)],
+        "edges": [[str(start), str(end), label] for start, end, label in links],
+    }
+    if found[0][3] is not None:
+        kept["weights"] = [float(f"{node[3]:.4g}") for node in found]
+    _graphs[_new(name)] = kept
+
+
 def claim(
     name: str,
     *,
@@ -455,11 +536,11 @@ def _write() -> None:
     """At exit: what was recorded into $WARPBENCH_OUT, whole or not at all."""
     target = os.environ.get("WARPBENCH_OUT")
     failed = hasattr(sys, "last_value")  # an exception ended the program (its exit status tells of sys.exit)
-    if not target or failed or not (_values or _series or _spans or _claims):
+    drawn = {"spans": _spans, "matrices": _matrices, "graphs": _graphs}
+    if not target or failed or not (_values or _series or _claims or any(drawn.values())):
         return
     told = {"version": VERSION, "device": device(), "values": _values, "series": _series, "claims": _claims}
-    if _spans:
-        told["spans"] = _spans
+    told |= {kind: kept for kind, kept in drawn.items() if kept}
     if _clocks:
         ordered = sorted(_clocks)
         told["clocks"] = {"sm_lowest_mhz": round(ordered[0]), "sm_median_mhz": round(ordered[len(ordered) // 2])}

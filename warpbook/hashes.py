@@ -1,7 +1,8 @@
 """The hash that says whether a record still belongs to the code: what a machine would notice, and nothing else.
 
 Kernels count with comments and white space normalised; Python as its syntax tree, so that neither comments
-nor formatting matter and every Python version finds the same hash; the timing helper only through its VERSION.
+nor formatting matter and every Python version finds the same hash; the timing helper only through its VERSION;
+a table of data that lies beside the programs, as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from warpbook.book import Book, BookError
 
 KERNEL_SUFFIXES = (".cu", ".cuh")
+DATA_SUFFIXES = (".csv",)
 # A string, a character, or a comment, whichever begins first.
 CPP_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -60,19 +62,23 @@ def helper_version(book: Book) -> str:
 
 
 def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
-    """Hash of Python `codes` run in this order, the modules beside them that they import, the kernels they name."""
-    modules, kernels = needed(book, codes, article, where)
+    """Hash of Python `codes` run in this order, the modules beside them that they import, the files they name."""
+    modules, kernels, data = needed(book, codes, article, where)
     python = {**{f"{i}": code for i, code in enumerate(codes)}, **modules}
     parts = [f"warpbench {helper_version(book)}"]
     parts += [f"{name}\n{normal_python(code)}" for name, code in sorted(python.items())]
     parts += [f"{name}\n{normal_kernel(text)}" for name, text in sorted(kernels.items())]
+    parts += [f"{name}\n{text}" for name, text in sorted(data.items())]
     return "sha256:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def needed(book: Book, codes: list[str], article: str, where: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The modules beside `codes` that they import and the kernel files they name: path from the root to text."""
+def needed(
+    book: Book, codes: list[str], article: str, where: str
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """The modules beside `codes` that they import, the kernels and the data they name: path from the root to text."""
     modules: dict[str, str] = {}
     kernels: dict[str, str] = {}
+    data: dict[str, str] = {}
     queue = list(codes)
     while queue:
         code = queue.pop()
@@ -81,23 +87,27 @@ def needed(book: Book, codes: list[str], article: str, where: str) -> tuple[dict
         except SyntaxError as error:
             raise BookError(f"{where}: not Python: {error.msg}") from None
         for text in texts:
-            add_kernel(book, find(book, article, text), kernels)
+            path = find(book, article, text)
+            if path and text.endswith(DATA_SUFFIXES):
+                data[book.relative(path)] = path.read_text("utf-8")
+            else:
+                add_kernel(book, path, kernels)
         for name in imports:
             module = book.snippets / article / f"{name}.py"
             key = book.relative(module)
             if module.is_file() and key not in modules:
                 modules[key] = module.read_text("utf-8")
                 queue.append(modules[key])
-    return modules, kernels
+    return modules, kernels, data
 
 
 @lru_cache(maxsize=1024)
 def named_in(code: str) -> tuple[list[str], list[str]]:
-    """The texts in Python `code` that may name a kernel file, and the modules that it imports."""
+    """The texts in Python `code` that may name a kernel or a data file, and the modules that it imports."""
     nodes = list(ast.walk(ast.parse(code)))
     constants = (str(node.value) for node in nodes if isinstance(node, ast.Constant))
     return (
-        list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES))),
+        list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES + DATA_SUFFIXES))),
         list(dict.fromkeys(name for node in nodes for name in imported(node))),
     )
 

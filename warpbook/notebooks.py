@@ -82,8 +82,9 @@ def of_page(page: Page, text: str, language: str, url: str, device: str) -> str:
 
 def needed_files(book: Book, codes: list[str], article: str, where: str) -> dict[str, str]:
     """What must lie beside a notebook of these codes: path to text."""
-    modules, kernels = needed(book, codes, article, where)
-    files = {Path(path).name: text for path, text in modules.items()}  # Python finds modules beside the notebook
+    modules, kernels, data = needed(book, codes, article, where)
+    beside = {**modules, **data}  # Python finds modules beside the notebook, and they find their data beside them
+    files = {Path(path).name: text for path, text in beside.items()}
     helper = book.snippets / "warpbench.py"
     if helper.exists():
         files[helper.name] = helper.read_text("utf-8")

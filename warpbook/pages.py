@@ -216,7 +216,7 @@ def cut(name: str, lines: list[Line]) -> list[Block]:
             longest = max((len(run) for text in texts for run in re.findall("`+", text)), default=0)
             ticks = "`" * max(3, longest + 1)
             plain[start], plain[end] = f"{indent}{ticks}python", indent + ticks
-            plain[start + 1 : end] = texts
+            plain[start + 1 : end] = [text or indent for text in texts]  # or it drops an indented block's empty lines
     extracted = extract_from_buffer(io.StringIO("\n".join(plain) + "\n"), max_num_lines=len(plain) + 2)
     codes = {block.lineno - 1: block.code for block in extracted}
     out = []

@@ -187,10 +187,8 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
 
 def entry_of(run: Run) -> dict[str, Any]:
     entry: dict[str, Any] = {"stdout": run.stdout, "values": run.values, "claims": run.claims}
-    if run.series:
-        entry["series"] = run.series
-    if run.spans:
-        entry["spans"] = run.spans
+    drawn = {"series": run.series, "spans": run.spans, "matrices": run.matrices, "graphs": run.graphs}
+    entry |= {kind: kept for kind, kept in drawn.items() if kept}
     if run.clocks:
         entry["clocks"] = {"during": run.clocks}
     return entry
@@ -200,7 +198,10 @@ def run_twice(book: Book, program: str, path: Path) -> tuple[dict[str, Any], str
     """Two runs: the first one's entry with the second one's numbers beside its own, and what differs between them."""
     one, two = run_program(book, path), run_program(book, path)
     apart = []
-    kinds = ("value", one.values, two.values), ("series", one.series, two.series), ("timeline", one.spans, two.spans)
+    kinds = (
+        ("value", one.values, two.values), ("series", one.series, two.series), ("timeline", one.spans, two.spans),
+        ("matrix", one.matrices, two.matrices), ("graph", one.graphs, two.graphs),
+    )  # fmt: skip
     for kind, ones, others in kinds:
         if ones.keys() != others.keys():
             name = sorted(ones.keys() ^ others.keys())[0]

@@ -4,7 +4,7 @@
      "machines": {"6f2c81d0": {"name": "NVIDIA H200", "driver": …}},
      "programs": {"reduction/ladder.py": {"code": "sha256:…", "machine": "6f2c81d0", "date": "2026-11-22T02:10:00Z",
                   "seconds": …, "clocks": {…}, "stdout": "…", "values": {…}, "series": {…}, "spans": {…},
-                  "claims": {…}}},
+                  "matrices": {…}, "graphs": {…}, "claims": {…}}},
      "blocks": {"machine": …, "date": …, "printed": [{"code": "sha256:…", "stdout": "…"}]},
      "counters": {"reduction/ladder.py --small": {"code": …, "machine": …, "date": …,
                   "launches": [{"kernel": …, "grid": …, "block": …, "metrics": {…}}]}}}

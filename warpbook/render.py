@@ -278,7 +278,7 @@ def of_each(values: Values, draw: Callable[[Values], str]) -> str:
                 views[other.device] = draw(other)
             except BookError:
                 continue
-    if len(views) == 1:
+    if len(set(views.values())) == 1:
         return views[values.device]
     first = next(iter(views))
     panes = "".join(

@@ -57,6 +57,9 @@ class Values:
     def __init__(self, book: Book, device: str = PRIMARY, alone: bool = False) -> None:
         self.book, self.device = book, device
         self.others = [Values(book, d, alone=True) for d in records.devices(book) if d != device and not alone]
+        self.all = [self, *self.others]
+        for other in self.others:
+            other.all = self.all
         self._records: dict[str, dict[str, Any] | None] = {}
 
     def record(self, article: str) -> dict[str, Any]:

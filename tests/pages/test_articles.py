@@ -109,6 +109,8 @@ def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> Non
     assert set(run.values) == set(kept["values"])
     assert set(run.series) == set(kept.get("series", {}))
     assert set(run.spans) == set(kept.get("spans", {}))
+    assert set(run.matrices) == set(kept.get("matrices", {}))
+    assert set(run.graphs) == set(kept.get("graphs", {}))
 
 
 @pytest.mark.parametrize("article", ARTICLES)

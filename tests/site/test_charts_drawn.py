@@ -24,11 +24,17 @@ CHARTS = {
         'timeline streams rows="h2d=a copy from the host in a stream of its own|kernel"',
         "timeline blocks rowlabel=SM",
         "timeline blocks rowlabel=SM rows=0-3",
+        'heatmap weights rowlabel="the word that looks" columnlabel="the word looked at" labels=weight',
+        "heatmap numbers",
+        "graph thompson",
+        "graph multiples layout=circle",
     ],
     "zh": [
         'curve read.sweep write.sweep labels="读|写" xlabel="数组大小"',
         "roofline v1 v2 gemm",
         'timeline streams rows="h2d=拷入|kernel=核函数"',
+        "heatmap weights rowlabel=查询 columnlabel=键 scale=diverging",
+        'graph multiples labels="0=能整除|1=余一"',
     ],
 }
 MIB = 2.0**20
@@ -53,6 +59,16 @@ def recorded(book: Book) -> Values:
         ),
         "blocks": spans([(i % 132, 500.0 * (i // 132), 500.0 * (i // 132) + 480, f"block {i}") for i in range(528)]),
     }
+    words = "the warp reads each row because it is aligned".split()
+    numbers = [" ".join(str((i * k) % 9 + 0.5) for k in range(9)) for i in range(9)]
+    matrices = {
+        "weights": {"numbers": numbers, "rows": words, "columns": words, "unit": "1"},
+        "numbers": {"numbers": [" ".join(map(str, range(1, 61)))] * 40, "unit": "s"},
+    }
+    graphs = {
+        "thompson": automaton(11, "0ε1 0ε7 1ε2 1ε4 2a3 4b5 3ε6 5ε6 6ε1 6ε7 7a8 8b9 9bA"),
+        "multiples": automaton(7, " ".join(f"{i:X}{bit}{(2 * i + bit) % 7:X}" for i in range(7) for bit in (0, 1))),
+    }
     ceilings = {"copy.rate": (4.2e12, "B/s"), "l2.rate": (7e12, "B/s"), "fma32.flops": (60e12, "flop/s"),
                 "mma16.flops": (800e12, "flop/s")}  # fmt: skip
     for article, numbers, curves in (("x", values, series), ("devices", ceilings, {})):
@@ -64,6 +80,8 @@ def recorded(book: Book) -> Values:
             "values": {name: {"value": number, "unit": unit} for name, (number, unit) in numbers.items()},
             "series": curves,
             "spans": timelines,
+            "matrices": matrices,
+            "graphs": graphs,
             "claims": {},
         }
         machines = {"one": {"name": "NVIDIA H200"}}
@@ -75,6 +93,13 @@ def recorded(book: Book) -> Values:
 def spans(rows: list[tuple]) -> dict:
     row, start, stop, label = (list(column) for column in zip(*rows, strict=True))
     return {"row": row, "start": start, "stop": stop, "label": label, "unit": "s" if "h2d" in row else "cycle"}
+
+
+def automaton(n: int, edges: str) -> dict:
+    """States 0 to n - 1, from the first to the last; an edge is written 0a1."""
+    kinds = {0: ["start"], n - 1: ["accept"]}
+    nodes = [[f"{i:X}", str(i), *kinds.get(i, [])] for i in range(n)]
+    return {"nodes": nodes, "edges": [[edge[0], edge[2], edge[1]] for edge in edges.split()]}
 
 
 @pytest.mark.parametrize("language", CHARTS)

@@ -44,11 +44,29 @@ BOTH(whole, T, BARRIER, BARRIER)
 BOTH(padded, T + 1, BARRIER, BARRIER)
 BOTH(none_before, T, , BARRIER)
 BOTH(none_after, T, BARRIER, )
+__global__ void far(const float *, const float *, float *C, int n) {
+    __shared__ float a[T], b[T];
+    a[threadIdx.x] = b[threadIdx.x] = 1;
+    __syncthreads();
+    const float *row = a + threadIdx.x % 2 * (n / 64 * 0x1fffffff);  // 4 bytes short of 2 GiB
+    const float *column = b + threadIdx.x / T;
+    float sum = 0;
+    for (int k = 0; k < n; ++k) {
+        for (int j = 0; j < T; ++j) sum += row[j] * column[j];
+        __syncthreads();
+    }
+    C[threadIdx.x] = sum;
+}
 }
 '''
 module = SourceModule(SOURCE, no_extern_c=True)
 n = 64
 a, b = np.random.default_rng(1).random((2, n, n), np.float32)
+if sys.argv[1] == "far":
+    try:
+        module.get_function("far")(cuda.In(a), cuda.In(b), cuda.Out(b), np.int32(n), block=(16, 1, 1))
+    except cuda.LogicError:
+        sys.exit()
 for name in sys.argv[1:]:
     for kernel in name, name + "_apart":
         c = np.zeros_like(a)
@@ -100,3 +118,9 @@ def test_findings(reported):
     for kernel in "none_before", "none_after":
         assert "race" in {kind for kind, *_ in told(kernel)}
         assert told(kernel) == told(kernel + "_apart")
+
+
+def test_addresses_far_apart(reported):
+    """A pattern whose last product lies farther from its first than a 32-bit number reaches."""
+    report, _ = reported("check", "far")
+    assert [finding["kind"] for finding in report["findings"]] == ["out-of-bounds"]

@@ -254,7 +254,7 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
 @pytest.mark.parametrize(
     ("chart", "said"),
     [
-        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline, timeline'),
+        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline, timeline, heatmap, graph'),
         ('curve a title="x', 'chart:curve a title="x: a quotation mark is not closed'),
         ("curve", "chart:curve: names nothing to draw"),
         ("curve a", 'chart:curve a: no series "a" in records/nvidia-h200/x.json; there are: latency, read.sweep, '

@@ -19,7 +19,9 @@ from warpbook.run import run_page, run_program
 from warpbook.values import Values
 
 BOOK = here()
-PROGRAMS = [BOOK.snippets / name for name in ("reduction/shuffles.py", "reduction/branch.py")]
+PROGRAMS = [
+    BOOK.snippets / name for name in ("reduction/shuffles.py", "reduction/branch.py", "reading-papers/cocitation.py")
+]
 
 RUNNER = """
 import json, sys

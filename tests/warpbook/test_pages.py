@@ -62,6 +62,11 @@ def test_every_way_of_writing_a_fence_is_a_block(small, write):
     assert [block.page_number for block in page.python] == [3, 7, 11, 15, 19, 27]
 
 
+def test_an_indented_block_keeps_its_empty_lines(small, write):
+    page = Page(small, write("docs/en/x.md", '??? "Answer"\n    ```python\n    a = 1\n\n\n    b = 2\n    ```\n'))
+    assert [block.code for block in page.python] == ["a = 1\n\n\nb = 2\n"]
+
+
 def test_a_line_of_a_snippet_knows_its_file(small, write):
     write("snippets/x/a.py", "import os\n# --8<-- [start:part]\ndef f():\n    return 1\n# --8<-- [end:part]\n")
     page = Page(small, write("docs/en/x.md", 'Text\n\n```python\n--8<-- "snippets/x/a.py:part"\nf()\n```\n'))

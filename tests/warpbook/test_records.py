@@ -91,6 +91,16 @@ def test_a_record_is_fresh_until_the_code_changes(small, write):
     ]
 
 
+def test_a_record_is_stale_when_its_data_change(small, write):
+    write("snippets/x/_table.py", 'FILE = "table.csv"\n')
+    write("snippets/x/a.py", "import _table\n")
+    table = write("snippets/x/table.csv", "a,b\n1,2\n")
+    assert record(small, ["x"], device=CPU) == 0
+    assert records.stale(small, "softcuda", "x") == []
+    table.write_text("a,b\n1,3\n", "utf-8")
+    assert len(records.stale(small, "softcuda", "x")) == 1
+
+
 def test_what_is_fresh_is_not_run_again(small, write, capsys):
     write("docs/en/x.md", PAGE)
     record(small, ["x"], device=CPU)
@@ -229,6 +239,8 @@ def gpu_runs(monkeypatch, *seconds):
             "ok\n",
             1.0,
             {"a.time": {"value": s, "unit": "s"}, "b.time": {"value": 1.0, "unit": "s"}},
+            matrices={"grid": {"bits": ["01"], "unit": "1"}},
+            graphs={"dfa": {"nodes": [["0", "0"]], "edges": []}},
             spans={"gantt": {"row": [0], "start": [0.0], "stop": [s], "label": [""], "unit": "s"}},
             claims={"fast": gate},
         )
@@ -245,6 +257,7 @@ def test_runs_that_differ_by_more_than_a_claims_margin_are_told(small, write, mo
     kept = records.read(small, "gpu", "x")["programs"]["x/a.py"]
     assert kept["values"]["a.time"]["second"] == 1.97
     assert kept["spans"]["gantt"]["stop"] == [2.0]  # the first run's timeline
+    assert kept["matrices"]["grid"]["bits"] == ["01"] and kept["graphs"]["dfa"]["edges"] == []
     gpu_runs(monkeypatch, 1.92, 1.97)
     record(small, ["x"], device={"name": "GPU"}, update=True)
     assert 'claim "fast": they differ by more than its margin' in capsys.readouterr().out

@@ -11,7 +11,7 @@ WANT = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
 
 @pytest.fixture(autouse=True)
 def nothing_recorded(monkeypatch):
-    for kept in ("_values", "_series", "_spans", "_claims"):
+    for kept in ("_values", "_series", "_spans", "_matrices", "_graphs", "_claims"):
         monkeypatch.setattr(wb, kept, {})
 
 
@@ -82,6 +82,22 @@ def test_a_reference_must_not_be_the_result_itself():
         (lambda: wb.spans("a", [(0.5, 1, 2)]), "a row that is neither a name nor a whole number"),
         (lambda: wb.spans("a", [("h2d", 2, 1)]), r"spans 'a': number 0, \('h2d', 2, 1, ''\), stops before it starts"),
         (lambda: wb.spans("a", [(0, 1, float("nan"))]), "at no finite time"),
+        (lambda: wb.matrix("a", [1.0, 2.0]), r"give numbers in rows and columns, not float64 of shape \(2,\)"),
+        (lambda: wb.matrix("a", [[1.0, float("nan")]]), r"matrix 'a': nan at \[0, 1\]"),
+        (lambda: wb.matrix("a", np.zeros((65, 2))), r"numbers of shape \(65, 2\); at most 64 × 64 are kept"),
+        (lambda: wb.matrix("a", np.zeros((2, 257), bool)), r"zeros and ones of shape \(2, 257\); at most 256 × 256"),
+        (lambda: wb.matrix("a", [[1.5, 2]], rows=["r"], columns=["c"]), "matrix 'a': columns must be 2 names"),
+        (lambda: wb.matrix("a", [[1.5]], unit="ms"), "unit 'ms' is none of"),
+        (lambda: wb.graph("a", [], []), "graph 'a': 0 nodes; give at most 64, and at least one node"),
+        (lambda: wb.graph("a", [(i, "", "") for i in range(65)], []), "65 nodes"),
+        (lambda: wb.graph("a", [("q", "q", "final")], []), r"node 0, .* is of a kind that is none of start, accept"),
+        (lambda: wb.graph("a", [(0, "", ""), ("0", "", "")], []), "node '0' is there twice"),
+        (lambda: wb.graph("a", [("q", "", "", float("nan"))], []), "weighs nan"),
+        (lambda: wb.graph("a", [("p", "", "", 1), ("q", "", "")], []), "some nodes have a weight, and some have none"),
+        (
+            lambda: wb.graph("a", [("q",)], [("q", "r", "0")]),
+            r"edge 0, \('q', 'r', '0'\), has an end that is no node: 'r'",
+        ),
         (lambda: wb.claim("c", en="", zh="", value="a"), "give a gate"),
         (lambda: wb.claim("c", en="", zh="", at_least=1), "give either ratio"),
     ],
@@ -104,6 +120,31 @@ def test_spans_start_with_the_earliest_and_lose_no_cycle():
     assert wb._spans["gantt"] == {
         "row": [7, "copy"], "start": [0.0, 3.0], "stop": [8.0, 4.0], "label": ["", "in"], "unit": "cycle"
     }  # fmt: skip
+
+
+def test_a_matrix_keeps_four_digits_and_its_names():
+    wb.matrix("weights", np.float32([[0.25, 1 / 3], [0, 12345.6]]), rows=["a", "b"], columns=["x", "y"])
+    assert wb._matrices["weights"] == {
+        "numbers": ["0.25 0.3333", "0 1.235e+04"], "unit": "1", "rows": ["a", "b"], "columns": ["x", "y"]
+    }  # fmt: skip
+
+
+def test_zeros_and_ones_are_kept_in_a_string_a_row():
+    wb.matrix("rule110", np.eye(3, dtype=np.uint8))
+    wb.matrix("mask", np.tri(2, 3, dtype=bool))
+    assert wb._matrices["rule110"] == {"bits": ["100", "010", "001"], "unit": "1"}
+    assert wb._matrices["mask"]["bits"] == ["100", "110"]
+    wb.matrix("counts", [[0, 2]])
+    assert wb._matrices["counts"]["numbers"] == ["0 2"]
+
+
+def test_a_graph_keeps_what_its_nodes_are():
+    wb.graph("dfa", [(0, "even", "start accept"), (1, "odd")], [(0, 1, "1"), (1, 0, "1")])
+    assert wb._graphs["dfa"] == {
+        "nodes": [["0", "even", "start", "accept"], ["1", "odd"]], "edges": [["0", "1", "1"], ["1", "0", "1"]]
+    }  # fmt: skip
+    wb.graph("cites", [("a", "", "", 0.7), ("b", "", "", 0.3)], [("b", "a")])
+    assert wb._graphs["cites"]["weights"] == [0.7, 0.3]
 
 
 @pytest.fixture

@@ -5,13 +5,16 @@
     {{ chart:curve read.sweep write.sweep }}              recorded series
     {{ chart:roofline v3 v8 }}                            v3.intensity and v3.flops, below the device's ceilings
     {{ chart:timeline overlap.gantt rowlabel="SM" }}      recorded spans
+    {{ chart:heatmap weights rowlabel="query" }}          a recorded table of numbers, or of zeros and ones
+    {{ chart:graph dfa }}                                 recorded nodes and edges
 
 Options follow the names as `key=value`; a value with blanks stands in double quotes: `title="Reading, by size"`.
 Every chart takes `title` (its caption) and, but for the ladder, `labels="one|two"`, in the page's language; a
-timeline's are `labels="h2d=copy in|k=kernel"`.
+timeline's, a heat map's and a graph's are `labels="h2d=copy in|k=kernel"`.
 
 An SVG here has no viewBox: lengths along x are percentages and text keeps the page's size, so that a chart
-on a telephone is narrower, not smaller. Each comes with its numbers as a table.
+on a telephone is narrower, not smaller. What has a shape of its own (a heat map, a graph) is a sheet, as large as its
+text asks; where the page is narrower, it is moved within its box. Each comes with its numbers as a table.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from collections.abc import Callable
 from warpbook.book import BookError
 from warpbook.charts.bars import bars, ladder
 from warpbook.charts.curve import curve
+from warpbook.charts.graph import graph
+from warpbook.charts.heatmap import heatmap
 from warpbook.charts.roofline import roofline
 from warpbook.charts.source import Source
 from warpbook.charts.timeline import timeline
@@ -33,6 +38,8 @@ CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
     "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel")),
     "roofline": (roofline, ("title", "labels", "ceilings")),
     "timeline": (timeline, ("title", "labels", "rows", "rowlabel", "xlabel", "scale")),
+    "heatmap": (heatmap, ("title", "labels", "rows", "columns", "rowlabel", "columnlabel", "scale")),
+    "graph": (graph, ("title", "labels", "layout")),
 }
 
 

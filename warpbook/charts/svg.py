@@ -13,6 +13,7 @@ from warpbook.values import BLANK, PREFIXES, grouped, quantity, superscript
 DATA = {"en": "The numbers", "zh": "数据"}
 BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 MOST_TICKS = 7
+NARROW = "fijlrtI.,:;|'!()[]{}/- " + BLANK
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,14 @@ def width(text: str) -> float:
     return sum(0.63 if ord(c) > 0x2E7F else 0.22 if c in ".,: |il" + BLANK else 0.41 for c in text)
 
 
+def units(text: str) -> float:
+    """About how many units a label takes on a sheet, in a wide font."""
+    return sum(
+        12.5 if ord(c) > 0x2E7F else 4.8 if c in NARROW else 11 if c in "mwMW@…" else 8.8 if c.isupper() else 7.8
+        for c in text
+    )
+
+
 # -- around a drawing --------------------------------------------------------------------------------------------
 
 
@@ -110,6 +119,19 @@ def figure(drawing: str, caption: str, data: str, language: str) -> str:
     return (
         f'<figure class="wb-chart">{drawing}<figcaption>{html.escape(caption)}</figcaption>'
         f'<details class="wb-data"><summary>{DATA[language]}</summary>{data}</details></figure>'
+    )
+
+
+def sheet(width: float, height: float, drawing: str, said: str) -> str:
+    """A drawing of a size of its own, in units of 1/20 rem: it grows with the page's text and with nothing else.
+
+    A narrower page shows a part of it, and it can be moved.
+    """
+    width, height = math.ceil(width), math.ceil(height)
+    return (
+        f'<div class="wb-sheet" tabindex="0" role="img" aria-label="{html.escape(said, quote=True)}"><svg '
+        f'viewBox="0 0 {width} {height}" width="{width / 20:.2f}rem" height="{height / 20:.2f}rem">'
+        f"{drawing}</svg></div>"
     )
 
 

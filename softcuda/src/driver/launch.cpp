@@ -20,6 +20,10 @@ struct Refusal {
     std::string why;
 };
 
+[[noreturn]] void fail_launch(const Kernel& kernel, CUresult code, const std::string& why) {
+    fail(code, "launch of kernel " + kernel.function->name + " refused: " + why);
+}
+
 [[noreturn]] void refuse(const Request&, CUresult code, const std::string& why) { throw Refusal{code, why}; }
 
 std::string text(const Dim3& d) {
@@ -163,7 +167,7 @@ TaskRef launch(std::shared_ptr<Context> context, CUstream stream_handle, Request
         check_cooperative(request);
         pack(request, params, extra);
     } catch (const Refusal& refusal) {
-        fail(refusal.code, "launch of kernel " + request.kernel.function->name + " refused: " + refusal.why);
+        fail_launch(request.kernel, refusal.code, refusal.why);
     }
     if (device().machine.observed()) {
         const Occupancy blocks =
@@ -305,9 +309,9 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
         require(x > 0 && y > 0 && z > 0);
         const uint64_t most = uint64_t(device().attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
         if (uint64_t(x) * uint64_t(y) * uint64_t(z) > most)  // what else may be wrong with it, the launch tells
-            fail(CUDA_ERROR_INVALID_VALUE, "launch of kernel " + find<Kernel>(handle)->function->name +
-                                               " refused: a block of " + text({unsigned(x), unsigned(y), unsigned(z)}) +
-                                               " threads, at most " + std::to_string(most));
+            fail_launch(*find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,
+                        "a block of " + text({unsigned(x), unsigned(y), unsigned(z)}) + " threads, at most " +
+                            std::to_string(most));
         find<Kernel>(handle)->old_block = {unsigned(x), unsigned(y), unsigned(z)};
     });
 }

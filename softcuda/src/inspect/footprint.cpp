@@ -49,15 +49,18 @@ void Footprint::learn(const Loads& all, const RowAccess& row, uint32_t of_shift)
         low = std::min<int64_t>(low, delta);
         high = std::max<int64_t>(high, delta);
     }
-    const auto further = [&](uint32_t i) { return static_cast<int32_t>(all[i].imm) - static_cast<int32_t>(op.imm); };
-    int32_t least = 0, most = 0;
+    const auto further = [&](uint32_t i) -> int64_t {
+        return int64_t(static_cast<int32_t>(all[i].imm)) - static_cast<int32_t>(op.imm);
+    };
+    int64_t least = 0, most = 0;
     for (uint32_t i = 1; i < all.count; ++i) {
-        if (further(i) % static_cast<int32_t>(bytes) != 0) return;
+        if (further(i) % static_cast<int64_t>(bytes) != 0) return;
         least = std::min(least, further(i));
         most = std::max(most, further(i));
     }
     low += least;
     high += most + static_cast<int64_t>(bytes);
+    if (low != static_cast<int32_t>(low) || high != static_cast<int32_t>(high)) return;
 
     struct Touched {
         int32_t cell;
@@ -69,7 +72,7 @@ void Footprint::learn(const Loads& all, const RowAccess& row, uint32_t of_shift)
     for (uint32_t which = 0; which < all.count; ++which)
         for (uint32_t rest = stand.lanes; rest; rest &= rest - 1) {
             const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-            const int32_t first = (pattern.delta[i] + further(which)) >> shift;
+            const auto first = static_cast<int32_t>((pattern.delta[i] + further(which)) >> shift);
             for (uint32_t k = 0; k < each; ++k)
                 touched[count++] = {first + static_cast<int32_t>(k), Cell::of(0, i, stand.for_others >> i & 1)};
         }

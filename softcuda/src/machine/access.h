@@ -276,6 +276,7 @@ inline void resolve_any(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes
 
 void register_async(OperationTable& table);           // lanes_async.cpp,
 void register_fragment(OperationTable& table);        // lanes_fragment.cpp and
+void register_lead(OperationTable& table);            // lanes_lead.cpp,
 void register_launch_control(OperationTable& table);  // lanes_launch_control.cpp, parts of the memory family
 // lanes_bulk.cpp: what cp.async.bulk, st.async, red.async and st.bulk are
 void decode_bulk_copy(Decoder& decoder);

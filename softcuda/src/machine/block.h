@@ -31,6 +31,7 @@ class WarpState;
 struct Frame {
     std::byte* rows = nullptr;
     const Function* function = nullptr;
+    const Op* code = nullptr;        // what runs of the function
     Frame* parent = nullptr;         // null: the kernel itself
     const CallSite* site = nullptr;  // in the parent
     uint32_t return_pc = 0;
@@ -134,6 +135,26 @@ struct Barrier {
 
 struct Cluster;
 
+// The first lanes of a block's warps, as a warp of their own (leads.h).
+class Lead {
+  public:
+    Lead(Block& block, const LeadCode& code);
+    ~Lead();
+    Lead(const Lead&) = delete;
+    Lead& operator=(const Lead&) = delete;
+    // For the block that begins.  False: it has values that do not follow from its leads.
+    bool begin();
+    const std::byte* rows() const { return warp_.frame; }
+
+  private:
+    bool holds() const;
+    Block& block_;
+    const LeadCode& code_;
+    WarpState warp_;
+    uint32_t grid_row_[2] = {0, 0};  // of the block before: %ctaid.y and %ctaid.z
+    bool begun_ = false;
+};
+
 class Block {
   public:
     Launch* launch = nullptr;
@@ -155,6 +176,8 @@ class Block {
     std::byte* frames = nullptr;   // of the kernel, warp after warp
     uint32_t frame_stride = 0;     // bytes
     bool may_step = false;         // nobody watches, no order is asked for, and every warp has all its lanes
+    std::unique_ptr<Lead> lead;    // null: not for this kernel, or not with blocks of this shape
+    const Op* code = nullptr;      // of the kernel, for the block that runs
     std::array<Barrier, 16> barriers;
     uint32_t pending_barriers = 0;  // how many have arrivals
 

@@ -83,7 +83,7 @@ int64_t Block::run_in_step(int64_t slice) {
         warp->frame = warp->kernel_frame.rows;
         warp->spent = 0;
     }
-    const Op* const code = launch->kernel->steps(false).data();
+    const Op* const code = this->code;
     const Op* op = code + warps[0]->groups[0].pc;
     int64_t ran = 0, more = 0;
     auto spent = [&] { return ran * static_cast<int64_t>(count) + more; };

@@ -55,6 +55,10 @@ template <class T>
 inline T* row_in(std::byte* frame, uint32_t offset) {
     return std::launder(reinterpret_cast<T*>(frame + offset));
 }
+template <class T>
+inline const T* row_in(const std::byte* frame, uint32_t offset) {
+    return std::launder(reinterpret_cast<const T*>(frame + offset));
+}
 
 // For what is slow, may trap or touches memory: calls f(lane) for active lanes only, in lane order.
 template <class F>

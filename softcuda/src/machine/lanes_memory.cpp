@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "machine/access.h"
+#include "machine/leads.h"
 #include "machine/windows.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
@@ -292,6 +293,56 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
     });
 }
 
+// With the first lane's address from the block's lead (leads.h), where each next lane's is a step further: one element,
+// or none.  Whatever else there is to it, the instruction as written knows.
+[[gnu::noinline]] void access_unled(Warp& warp, const LedAccess& access, uint32_t lanes, const Op& op) {
+    Op spread;
+    spread.dst = op.a, spread.a = op.c, spread.imm = static_cast<uint64_t>(access.step);
+    access.spread(warp, spread, lanes);
+    access.plain->exec(warp, *access.plain, lanes);
+}
+
+// Global memory: the block that comes next goes on where this one ends.
+template <Region region, Access kind>
+inline void ask_for(const std::byte* at, uint64_t bytes) {
+    if constexpr (region != Region::shared)
+        for (uint64_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + line, kind == Access::store);
+}
+
+template <Region region, Access kind, class T, bool same>
+void exec_led(Warp& warp, const Op& op, uint32_t lanes) {
+    using Lead = std::conditional_t<region == Region::shared, uint32_t, uint64_t>;
+    constexpr uint64_t bytes = same ? sizeof(T) : sizeof(T) * warp_size;
+    const Lead* leads = row_in<Lead>(warp.block->lead->rows(), op.c);
+    const LedAccess& access = *static_cast<const LedAccess*>(op.extra);
+    each_mate(warp, [&op, lanes, leads, &access](Warp& own) {
+        const uint64_t first = static_cast<Lead>(leads[own.index] + static_cast<Lead>(op.imm));
+        Legal legal{reinterpret_cast<uint64_t>(own.block->shared), 0, own.block->shared_bytes};
+        if constexpr (region != Region::shared) {
+            const Span& span =
+                kind == Access::load ? own.worker->load_span(*access.plain) : own.worker->store_span(*access.plain);
+            legal = {0, span.lo, span.hi};
+        }
+        if (lanes != all_lanes || first % sizeof(T) != 0 || first < legal.lo || first > legal.hi ||
+            legal.hi - first < bytes) [[unlikely]]
+            return access_unled(own, access, lanes, op);
+        const auto at = reinterpret_cast<std::byte*>(legal.memory + first);
+        T* row = own.row<T>(op.dst);
+        if constexpr (kind == Access::store) {
+            std::memcpy(at, row, bytes);
+            ask_for<region, kind>(at + bytes, bytes);
+        } else if constexpr (same) {
+            const T value = fetched<T, T>(reinterpret_cast<const T*>(at));
+            each_lane(row, all_lanes, [=](int) { return value; });
+        } else {
+            std::memcpy(row, at, bytes);
+            ask_for<region, kind>(at + bytes, bytes);
+        }
+        if constexpr (kind == Access::load && sizeof(T) == 4)
+            if (access.plain->c) own.row<Plan>(access.plain->c)->holds = false;
+    });
+}
+
 // --- choosing among them
 
 template <Region region, class T, class R>
@@ -376,6 +427,28 @@ void choose_close(Decoder& decoder, Op& op, Row base) {
     op.c = earlier->c;
 }
 
+template <Region region, class T>
+Exec pick_led(bool load, int64_t step) {
+    if (step == sizeof(T))
+        return load ? exec_led<region, Access::load, T, false> : exec_led<region, Access::store, T, false>;
+    return step == 0 && load ? exec_led<region, Access::load, T, true> : nullptr;
+}
+
+// A load or store of one register without a waiting loop around it.
+void choose_led(Decoder& decoder, const Op& op, size_t address_at, int row_bytes, bool load) {
+    const std::optional<int64_t> step = decoder.step(address_at);
+    if (!step || op.small[3] & mark_spins) return;
+    const auto region = static_cast<Region>(op.small[2]);
+    const bool shared = region == Region::shared && op.small[1] == 4;
+    if (!shared && ((region != Region::global && region != Region::generic) || op.small[1] != 8)) return;
+    Exec exec = nullptr;
+    if (row_bytes == 4)
+        exec = (shared ? pick_led<Region::shared, uint32_t> : pick_led<Region::global, uint32_t>)(load, *step);
+    if (row_bytes == 8)
+        exec = (shared ? pick_led<Region::shared, uint64_t> : pick_led<Region::global, uint64_t>)(load, *step);
+    if (exec) decoder.led(exec);
+}
+
 void decode_access(Decoder& decoder, bool load) {
     const size_t address_at = load ? 1 : 0, value_at = load ? 0 : 1;
     const int order = load ? decoder.take_one({"weak", "volatile", "relaxed", "acquire", "mmio"})
@@ -442,6 +515,7 @@ void decode_access(Decoder& decoder, bool load) {
     op.dst = rows[0];
     if (load && vector_kind < 0 && ptx::bytes_of(type) == 4 && row_bytes == 4 && !op.small[3])
         choose_close(decoder, op, address.base);
+    if (vector_kind < 0 && ptx::bytes_of(type) == row_bytes) choose_led(decoder, op, address_at, row_bytes, load);
     if (vector_kind >= 0) op.extra = decoder.keep(std::make_shared<Rows>(rows));
 }
 
@@ -630,6 +704,7 @@ void register_memory(OperationTable& table) {
     register_async(table);
     register_fragment(table);
     register_launch_control(table);
+    register_lead(table);
     table.dot = exec_dot;
     table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
     table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });

@@ -177,6 +177,9 @@ Block* Worker::make_block() {
         block.order.push_back(static_cast<uint32_t>(i));
         block.all_warps.push_back(&warp);
     }
+    // With few warps a lead costs as much as it saves.
+    if (block.may_step && launch.kernel->lead && warps >= 4 && launch.config->block.x % warp_size == 0)
+        block.lead = std::make_unique<Lead>(block, *launch.kernel->lead);
     return &block;
 }
 
@@ -192,6 +195,8 @@ void Worker::start_block(Block& block, uint64_t number) {
     for (Barrier& barrier : block.barriers) barrier.pending = false;
     // Shared memory holds nothing of use at the start of a block; let it look wrong.
     if (block.shared) std::memset(block.shared, 0xCD, block.shared_bytes);
+    const bool led = block.lead && block.lead->begin();
+    block.code = led ? launch.kernel->led.data() : launch.kernel->steps(launch.observer).data();
     if (launch.machine->shuffle_seed) std::shuffle(block.order.begin(), block.order.end(), random_);
     for (auto& warp : block.warps) warp->start(*launch.kernel);
     if (launch.observer) launch.observer->block_begin(block.warps[0]->place());

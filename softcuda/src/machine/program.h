@@ -118,6 +118,7 @@ struct DotRun {
     uint32_t steps;
 };
 
+struct LeadCode;  // leads.h
 struct Operands;  // of one PTX instruction, see operands.h
 
 struct Symbol {            // a variable
@@ -137,6 +138,9 @@ struct Function {
     std::vector<Op> staged;
     uint32_t row_begin = 0, block_begin = 0;
     const std::vector<Op>& steps(bool observed) const { return observed || staged.empty() ? code : staged; }
+    // What blocks run whose warps have a lead (leads.h), with the same beginnings; and what runs on the lead.
+    std::vector<Op> led;
+    std::shared_ptr<const LeadCode> lead;
     std::vector<DotRun> dots;  // of `code`
     std::vector<Parameter> params, returns;
     uint32_t param_bytes = 0;                       // entry: size of the kernel's parameter buffer
@@ -146,6 +150,7 @@ struct Function {
     std::vector<Slot> fresh;                        // what of a frame that was used before must be zeros again
     std::vector<std::pair<Special, Row>> specials;  // rows filled when an activation starts
     uint32_t block_specials = 0;                    // how many of them, the first, change from block to block
+    uint32_t led_specials = 0;                      // how many of those, the first, led code still asks for
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
     uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`
     uint32_t stack_row = 0;                         // of alloca: how much it has taken, down from the stack's end

@@ -49,6 +49,7 @@ void copy_row(Row row, const std::byte* from_rows, std::byte* to_rows) {
 
 Frame* WarpState::make_frame(const Function& function, Frame* parent, uint32_t local_base, uint32_t stack_taken) {
     Frame* made = worker->take_frame(function);
+    made->code = function.steps(block->launch->observer).data();
     made->parent = parent;
     made->references = 1;
     made->depth = parent ? parent->depth + 1 : 0;
@@ -82,8 +83,12 @@ uint32_t WarpState::begin_kernel(const Function& kernel) {
         kernel_frame.rows = block->frames + size_t(index) * frame_stride;
         std::memcpy(kernel_frame.rows, kernel.image.data(), kernel.image.size());
     }
+    kernel_frame.code = block->code;
     refresh(kernel_frame);
-    for (size_t i = 0; i < (first ? kernel.specials.size() : kernel.block_specials); ++i) {
+    const size_t specials = first                                    ? kernel.specials.size()
+                            : kernel_frame.code == kernel.led.data() ? kernel.led_specials
+                                                                     : kernel.block_specials;
+    for (size_t i = 0; i < specials; ++i) {
         const auto& [special, row] = kernel.specials[i];
         const bool of_row = special == Special::ctaid_y || special == Special::ctaid_z;
         if (!first && of_row && same_row) continue;
@@ -244,7 +249,7 @@ Stop WarpState::run_loop(int64_t slice) {
         current = group.frame;
         frame = current->rows;
         if constexpr (observed) place_.function = current->function;
-        const Op* code = current->function->steps(observed).data();
+        const Op* code = current->code;
         const uint32_t stop = alone ? nowhere : merge_point(group);
         const Op* stop_op = stop == nowhere ? nullptr : code + stop;
         const uint32_t lanes = group.lanes;

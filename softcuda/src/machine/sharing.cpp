@@ -20,11 +20,11 @@ namespace {
 // counts as read: such a register's row is shared less, and nothing else.
 const std::unordered_set<std::string_view>& writing_opcodes() {
     static const std::unordered_set<std::string_view> opcodes = {
-        "abs",   "add",  "addc", "and",   "bfe",  "bfi",  "bfind", "brev",  "clz", "cnot", "copysign", "cos",
-        "cvt",   "cvta", "div",  "dp2a",  "dp4a", "ex2",  "fma",   "ld",    "ldu", "lg2",  "lop3",     "mad",
-        "mad24", "madc", "max",  "min",   "mma",  "mov",  "mul",   "mul24", "neg", "not",  "or",       "popc",
-        "prmt",  "rcp",  "rem",  "rsqrt", "sad",  "selp", "set",   "setp",  "shf", "shfl", "shl",      "shr",
-        "sin",   "slct", "sqrt", "sub",   "subc", "tanh", "testp", "xor"};
+        "abs",  "add",   "addc", "and",  "bfe",   "bfi",  "bfind", "brev",  "clz",   "cnot",     "copysign", "cos",
+        "cvt",  "cvta",  "div",  "dp2a", "dp4a",  "ex2",  "fma",   "ld",    "ldu",   "led.setp", "lg2",      "lop3",
+        "mad",  "mad24", "madc", "max",  "min",   "mma",  "mov",   "mul",   "mul24", "neg",      "not",      "or",
+        "popc", "prmt",  "rcp",  "rem",  "rsqrt", "sad",  "selp",  "set",   "setp",  "shf",      "shfl",     "shl",
+        "shr",  "sin",   "slct", "sqrt", "sub",   "subc", "tanh",  "testp", "xor"};
     return opcodes;
 }
 

@@ -13,25 +13,36 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::OperandKind;
 
-namespace {
-
-// Operations without effect but their first operand, and defined for all that they may be given.
 bool pure(const Instruction& instruction) {
     static const std::unordered_set<std::string_view> opcodes = {
-        "abs",  "add",   "and",  "bfe", "bfi",  "bfind", "brev",  "clz",  "cnot", "copysign",
-        "cvt",  "cvta",  "div",  "fma", "lop3", "mad",   "mad24", "max",  "min",  "mov",
-        "mul",  "mul24", "neg",  "not", "or",   "popc",  "prmt",  "rcp",  "rem",  "sad",
-        "selp", "set",   "setp", "shf", "shl",  "shr",   "slct",  "sqrt", "sub",  "xor"};
+        "abs",   "add", "and", "bfe",      "bfi",  "bfind", "brev",  "clz", "cnot", "copysign", "cvt",
+        "cvta",  "div", "fma", "led.setp", "lop3", "mad",   "mad24", "max", "min",  "mov",      "mul",
+        "mul24", "neg", "not", "or",       "popc", "prmt",  "rcp",   "rem", "sad",  "selp",     "set",
+        "setp",  "shf", "shl", "shr",      "slct", "sqrt",  "sub",   "xor"};
     if (instruction.opcode == "ld") return !instruction.modifiers.empty() && instruction.modifiers[0] == "param";
     return opcodes.contains(instruction.opcode) &&
            std::find(instruction.modifiers.begin(), instruction.modifiers.end(), "cc") == instruction.modifiers.end();
 }
 
+std::vector<uint32_t> writers_of(const ptx::Function& function) {
+    std::vector<uint32_t> writers(function.registers.size(), 0);
+    for (const Instruction& instruction : function.body)
+        for (int32_t r : may_write(instruction)) ++writers[static_cast<size_t>(r)];
+    return writers;
+}
+
+bool is_parameter(const ptx::Function& function, const Operand& address) {
+    return address.reg < 0 && address.elements.empty() &&
+           std::any_of(
+               function.params.begin(), function.params.end(),
+               [&](const ptx::Variable& param) { return param.name == address.name; });
+}
+
+namespace {
+
 class Finder {
   public:
-    explicit Finder(const ptx::Function& source) : function(source), writers_(source.registers.size(), 0) {
-        for (const Instruction& instruction : function.body)
-            for (int32_t r : may_write(instruction)) ++writers_[static_cast<size_t>(r)];
+    explicit Finder(const ptx::Function& source) : function(source), writers_(writers_of(source)) {
         of_register_.assign(function.registers.size(), Stage::block);
     }
     Stages find() {
@@ -70,10 +81,7 @@ class Finder {
             case OperandKind::reg:
                 return operand.reg < 0 || !operand.name.empty() ? Stage::block
                                                                 : of_register_[static_cast<size_t>(operand.reg)];
-            case OperandKind::address:
-                return of_load && operand.reg < 0 && operand.elements.empty() && is_parameter(operand.name)
-                           ? Stage::launch
-                           : Stage::block;
+            case OperandKind::address: return of_load && is_parameter(function, operand) ? Stage::launch : Stage::block;
             case OperandKind::special: {
                 Special special;
                 if (operand.name == "WARP_SZ") return Stage::launch;
@@ -83,10 +91,6 @@ class Finder {
             }
             default: return Stage::block;
         }
-    }
-    bool is_parameter(const std::string& name) const {
-        return std::any_of(function.params.begin(), function.params.end(),
-                           [&](const ptx::Variable& param) { return param.name == name; });
     }
 
     const ptx::Function& function;

@@ -61,14 +61,14 @@ class Compiler:
         return self._together(target)
 
     def _together(self, target: Path) -> Path:
-        """12.x spreads its headers over the packages' folders: one folder of links."""
+        """12.x spreads its headers over the packages' folders: one folder of links, which may move with them."""
         whole = target / "whole"
         if not whole.is_dir():
             (whole / "include").mkdir(parents=True)
             for header in sorted(target.glob("nvidia/*/include/*")):
                 if not (link := whole / "include" / header.name).exists() and header.name != "__init__.py":
-                    link.symlink_to(header)
-            (whole / "lib").symlink_to(target / "nvidia" / "cuda_nvrtc" / "lib")
+                    link.symlink_to(os.path.relpath(header, link.parent))
+            (whole / "lib").symlink_to(Path("..", "nvidia", "cuda_nvrtc", "lib"))
         return whole
 
     def _version(self) -> str:

@@ -1,0 +1,239 @@
+"""Attention in three steps: scores in memory, tiles with an online softmax, tensor cores; checked, timed beside torch.
+
+python flash.py             check; on a GPU also time fp32 on 16 heads and fp16 on 64 heads, n = 4096
+python flash.py --profile   launch each kernel once for a profiler: n = 4096 on 32 heads (softcuda: 2 heads, n = 200)
+"""
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
+import pycuda.driver as cuda
+import warpbench as wb
+from _flash import Forward, Mma, Naive, Shape, Tiled, fresh
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+PROFILED = "attention/flash.py --profile"
+CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"
+PLAIN = {"SWIZZLE": 0}  # rows of a tile as they come
+EAGER = {"LAZY": 0}  # the maximum is followed in every tile
+
+
+def check_all(rng: np.random.Generator) -> None:
+    for d in (64, 128):
+        for rung in (Naive(d), Tiled(d), Mma(d)):
+            worst = 0.0
+            for n in (1, 31, 77, 128, 200) if d == 64 else (77, 128):
+                for causal in (False, True):
+                    run = Forward(rung, Shape(2, n, d, causal), rng)
+                    worst = max(worst, run.run())
+                    run.free()
+            print(f"{rung.name:6} d = {d:3}  n up to {n}, causal and not: within {worst:.0%} of what rounding allows")
+
+
+def tensors(run: Forward) -> list:
+    return [torch.as_tensor(x, device="cuda").unsqueeze(0) for x in (run.q, run.k, run.v)]
+
+
+def torch_fused(run: Forward) -> Callable[[int], object]:
+    q, k, v = tensors(run)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    return lambda i: attention(q, k, v, is_causal=run.shape.causal)
+
+
+def torch_flash2(run: Forward) -> Callable[[int], object]:
+    """The kernels of FlashAttention-2 that torch has besides cuDNN's: mma.sync, as ours."""
+    launch = torch_fused(run)
+
+    def with_them(i: int) -> object:
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
+            return launch(i)
+
+    return with_them
+
+
+def torch_unfused(run: Forward) -> Callable[[int], object]:
+    """As naive.cu: two products by cuBLAS (fp32, no TF32, which is torch's default) and a softmax."""
+    q, k, v = tensors(run)
+    return lambda i: torch.softmax(q @ k.transpose(-1, -2) * run.shape.scale, -1) @ v
+
+
+def note(name: str, t: wb.Timing, shape: Shape) -> None:
+    wb.timing(name, t, flop=shape.flop)
+    print(f"{name:24}{t.median * 1e3:9.3f} ms{shape.flop / t.median / 1e12:9.1f} Tflop/s")
+
+
+def time_one(
+    name: str,
+    rung: object,
+    shape: Shape,
+    rng: np.random.Generator,
+    others: dict | None = None,
+    inputs: list[np.ndarray] | None = None,
+) -> None:
+    """Time a rung as `name`, and on the same inputs what `others` make."""
+    run = Forward(rung, shape, rng, inputs)
+    note(name, wb.time(run.launch, repeats=20, poison=run.poison, check=run.check), shape)
+    for other, make in (others or {}).items():
+        if torch is not None:
+            launch = make(run)
+            got, want = launch(0)[0, :1].cpu().numpy(), run.out.get()[:1]  # a head says whether both do the same
+            wb.check(got.astype(np.float64), want.astype(np.float64), 8e-3, f"{other} against {name}")
+            note(other, wb.time(launch, repeats=20), shape)
+    run.free()
+
+
+def time_fp32(rng: np.random.Generator) -> None:
+    shape = Shape(16, 4096, 64)
+    time_one("naive", Naive(64), shape, rng, {"torch.unfused": torch_unfused})
+    time_one("tiled", Tiled(64), shape, rng, {"torch.fp32": torch_fused})
+    for rung in (Naive(64), Tiled(64)):
+        wb.value(f"{rung.name}.workspace", rung.workspace(shape), "B")
+
+
+def time_fp16(rng: np.random.Generator) -> None:
+    for d in (64, 128):
+        inputs = fresh(rng, Shape(64, 4096, d), np.float16)
+        for causal in (False, True):
+            tag = f"d{d}" + ".causal" * causal
+            others = {f"torch.{tag}": torch_fused, f"flash2.{tag}": torch_flash2}
+            time_one(f"mma.{tag}", Mma(d), Shape(64, 4096, d, causal), rng, others, inputs)
+        if d == 64:
+            time_one("mma.plain", Mma(d, "mma_plain", **PLAIN), Shape(64, 4096, d), rng, inputs=inputs)
+            time_one("mma.eager", Mma(d, "mma_eager", **EAGER), Shape(64, 4096, d), rng, inputs=inputs)
+
+
+def sweep(rng: np.random.Generator) -> None:
+    """Rates over n, with 2^18 query rows in all."""
+    sizes = [2**e for e in range(9, 15)]
+    for d in (64, 128):
+        rates: dict[str, list[float]] = {}
+        inputs = fresh(rng, Shape(1, 2**18, d), np.float16)
+        for n in sizes:
+            run = Forward(Mma(d), Shape(2**18 // n, n, d), rng, inputs)
+            launches = {"mma": run.launch} | ({"torch": torch_fused(run)} if torch is not None else {})
+            for who, launch in launches.items():
+                t = wb.time(launch, repeats=10)
+                rates.setdefault(who, []).append(run.shape.flop / t.median)
+            run.check()
+            run.free()
+        for who, of in rates.items():
+            wb.series(f"{who}.d{d}.sweep", sizes, of, x_unit="count", unit="flop/s")
+
+
+def claims() -> None:
+    """What is held against every recorded run. Predictions come from the counts on the page."""
+    wb.claim(
+        "tiled_over_naive",
+        en="tiles with an online softmax are at least 4 times as fast as scores in memory",
+        zh="分块加在线 softmax 的速度至少是把得分写进显存的 4 倍",
+        ratio=("naive.time", "tiled.time"),
+        at_least=4.0,
+        predicted=5.0,
+        source="loads from shared memory a multiply-add: 2 against 12/128 of four floats",
+        source_zh="每次乘加的共享内存加载：2 次，对 12/128 次（每次 4 个浮点数）",
+    )
+    wb.claim(
+        "workspace",
+        en="what tiles leave in memory besides the result is exactly 1/4096 of all scores: one number a row",
+        zh="除结果外，分块版本在显存里留下的恰好是全部得分的 1/4096：每行一个数",
+        ratio=("naive.workspace", "tiled.workspace"),
+        at_least=4096,
+        at_most=4096,
+        predicted=4096,
+        source="n numbers a head against n²",
+        source_zh="每个头 n 个数，对 n² 个",
+    )
+    wb.claim(
+        "swizzled_conflicts",
+        en="with the swizzle ldmatrix meets at most 1 % of the bank conflicts that it meets without",
+        zh="加上 swizzle，ldmatrix 的 bank 冲突至多是不加时的 1 %",
+        ratio=(f"attention_mma.{CONFLICTS}", f"attention_mma_plain.{CONFLICTS}"),
+        at_most=0.01,
+        predicted=0,
+        source="addresses of a warp, counted by hand: 8 chunks in 8 groups of banks",
+        source_zh="手工数出的线程束地址：8 个 16 字节块落在 8 组不同的 bank",
+        counters=PROFILED,
+    )
+    wb.claim(
+        "mma_over_plain",
+        en="without the swizzle attention takes at least 2.2 times as long",
+        zh="去掉 swizzle，用时至少是原来的 2.2 倍",
+        ratio=("mma.plain.time", "mma.d64.time"),
+        at_least=2.2,
+        predicted=4.1,
+        source="shared memory: four warps' 32 ldmatrix of 32 cycles are 4096, against about 1000 that a tile takes",
+        source_zh="共享内存：四个线程束各 32 条 ldmatrix、每条 32 周期，共 4096 周期，对一个分块约 1000 周期",
+    )
+    wb.claim(
+        "lazy_over_eager",
+        en="a maximum that follows only when it must makes attention at least 1.03 times as fast",
+        zh="只在必要时才更新最大值，速度至少是每步都更新的 1.03 倍",
+        ratio=("mma.eager.time", "mma.d64.time"),
+        at_least=1.03,
+    )
+    if wb.is_gpu() and torch is None:
+        return
+    for d in (64, 128):
+        wb.claim(
+            f"mma_over_flash2.d{d}",
+            en=f"heads of {d}: as fast as torch's build of FlashAttention-2, which uses mma.sync too",
+            zh=f"头维度 {d}：不慢于 torch 自带的 FlashAttention-2（同样用 mma.sync）",
+            ratio=(f"mma.d{d}.flops", f"flash2.d{d}.flops"),
+            at_least=1.0,
+        )
+    wb.claim(
+        "tiled_over_unfused",
+        en="fp32 tiles take at most 0.8 of the time of two cuBLAS products and a softmax between them",
+        zh="fp32 分块的用时至多是两次 cuBLAS 乘积加 softmax 的 0.8 倍",
+        ratio=("tiled.time", "torch.unfused.time"),
+        at_most=0.8,
+    )
+    for tag, at_least, predicted, what, zh in (
+        ("d64", 0.70, 0.77, "heads of 64", "头维度 64"),
+        ("d128", 0.50, 0.54, "heads of 128", "头维度 128"),
+        ("d64.causal", 0.65, 0.77, "heads of 64, causal", "头维度 64，因果"),
+        ("d128.causal", 0.50, 0.54, "heads of 128, causal", "头维度 128，因果"),
+    ):
+        wb.claim(
+            f"mma_of_torch.{tag}",
+            en=f"mma.sync reaches at least {at_least:.0%} of torch's fused attention ({what})",
+            zh=f"mma.sync 达到 torch 融合注意力的 {at_least:.0%} 以上（{zh}）",
+            ratio=(f"mma.{tag}.flops", f"torch.{tag}.flops"),
+            at_least=at_least,
+            predicted=predicted,
+            source="35 % of the peak, as FlashAttention-2 on an H100, against torch's 447 and 640 Tflop/s",
+            source_zh="张量核心峰值的 35 %（FlashAttention-2 在 H100 上的水平），对 torch 的 447 与 640 Tflop/s",
+        )
+
+
+def profile(rng: np.random.Generator) -> None:
+    n = 4096 if wb.is_gpu() else 200
+    for rung, d in (
+        (Naive(64), 64), (Tiled(64), 64), (Mma(64), 64), (Mma(128), 128), (Mma(64, "mma_plain", **PLAIN), 64),
+    ):  # fmt: skip
+        run = Forward(rung, Shape(32 if wb.is_gpu() else 2, n, d), rng)  # enough blocks for every multiprocessor
+        print(f"{rung.name}, {run.shape}: within {run.run():.0%} of what rounding allows")
+        run.free()
+
+
+if __name__ == "__main__":
+    wb.needs("8.0")
+    generator = np.random.default_rng()
+    if "--profile" in sys.argv[1:]:
+        profile(generator)
+    else:
+        print(f"device: {wb.device()['name']}, {cuda.Context.get_device().multiprocessor_count} multiprocessors")
+        check_all(generator)
+        if wb.is_gpu():
+            time_fp32(generator)
+            time_fp16(generator)
+            sweep(generator)
+        else:
+            print("no GPU: nothing is timed")
+        claims()

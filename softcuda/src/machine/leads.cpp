@@ -1,0 +1,205 @@
+#include "machine/leads.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <initializer_list>
+#include <string_view>
+
+#include "machine/sharing.h"
+
+namespace softcuda {
+
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::OperandKind;
+using ptx::Type;
+
+namespace {
+
+using Step = std::optional<int64_t>;
+constexpr int64_t largest_step = 1 << 20;                // so that sums and products of steps are exact
+constexpr std::string_view led_comparison = "led.setp";  // no parser makes such an opcode
+
+Step bounded(int64_t step) { return std::abs(step) <= largest_step ? Step(step) : std::nullopt; }
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+bool is_integer(Type type, int bytes) {
+    switch (type) {
+        case Type::s32:
+        case Type::u32:
+        case Type::b32: return bytes == 4;
+        case Type::s64:
+        case Type::u64:
+        case Type::b64: return bytes == 8;
+        default: return false;
+    }
+}
+bool is_comparison(const Instruction& in) {
+    Type type;
+    return in.opcode == "setp" && in.modifiers.size() == 2 && in.operands.size() == 3 &&
+           is_one_of(in.modifiers[0], {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"}) &&
+           ptx::type_from_name(in.modifiers[1], type) && (is_integer(type, 4) || is_integer(type, 8));
+}
+bool is_logic(const Instruction& in) {
+    return is_one_of(in.opcode, {"and", "or", "xor", "not"}) && in.modifiers.size() == 1 && in.modifiers[0] == "pred";
+}
+
+Step of_special(std::string_view name) {
+    if (is_one_of(name, {"%tid.x", "%laneid"})) return 1;
+    if (is_one_of(name, {"%tid.y", "%tid.z", "%warpid", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y",
+                         "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z", "WARP_SZ"}))
+        return 0;
+    return std::nullopt;
+}
+
+class Finder {
+  public:
+    explicit Finder(const ptx::Function& source) : function(source), writers_(writers_of(source)) {
+        leads.step.resize(source.registers.size());
+    }
+    void find() {
+        for (at_ = 0; at_ < function.body.size(); ++at_) {
+            const Instruction& in = function.body[at_];
+            if (in.predicate != ptx::no_register || in.operands.size() < 2 || !pure(in)) continue;
+            const Operand& result = in.operands[0];
+            if (result.kind != OperandKind::reg || result.reg < 0 || !result.name.empty()) continue;
+            const auto written = static_cast<size_t>(result.reg);
+            if (writers_[written] == 1)
+                leads.step[written] = function.registers[written].type == Type::pred ? of_predicate(in) : of_value(in);
+        }
+    }
+
+    const ptx::Function& function;
+    Leads leads;
+
+  private:
+    bool is_predicate(const Operand& operand) const {
+        return operand.kind == OperandKind::reg && operand.reg >= 0 &&
+               function.registers[static_cast<size_t>(operand.reg)].type == Type::pred;
+    }
+    int bytes_of(const Operand& operand) const {  // 0: no register
+        if (operand.kind != OperandKind::reg || operand.reg < 0) return 0;
+        return ptx::bytes_of(function.registers[static_cast<size_t>(operand.reg)].type);
+    }
+    Step of_operand(const Operand& operand, bool of_load) const {
+        switch (operand.kind) {
+            case OperandKind::integer:
+            case OperandKind::float32:
+            case OperandKind::float64:
+            case OperandKind::symbol: return 0;
+            case OperandKind::special: return of_special(operand.name);
+            case OperandKind::reg:
+                if (operand.reg < 0 || !operand.name.empty() || operand.negated) return std::nullopt;
+                return leads.step[static_cast<size_t>(operand.reg)];
+            case OperandKind::address: return of_load && is_parameter(function, operand) ? Step(0) : std::nullopt;
+            default: return std::nullopt;
+        }
+    }
+    Step of_predicate(const Instruction& in) const {
+        if (!is_comparison(in) && !is_logic(in)) return std::nullopt;
+        for (size_t i = 1; i < in.operands.size(); ++i) {
+            const Operand& operand = in.operands[i];
+            if (operand.kind != OperandKind::reg && operand.kind != OperandKind::integer) return std::nullopt;
+            if (is_predicate(operand) != is_logic(in) || !of_operand(operand, false)) return std::nullopt;
+        }
+        return 0;
+    }
+    Step of_value(const Instruction& in) {
+        const int bytes = bytes_of(in.operands[0]);
+        if (bytes != 4 && bytes != 8) return std::nullopt;
+        std::vector<int64_t> steps{0};  // by operand
+        for (size_t i = 1; i < in.operands.size(); ++i) {
+            const Step step = of_operand(in.operands[i], in.opcode == "ld");
+            if (!step || is_predicate(in.operands[i])) return std::nullopt;
+            steps.push_back(*step);
+        }
+        if (std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 0; })) return 0;
+        return sum_or_product(in, steps, bytes);
+    }
+    Step sum_or_product(const Instruction& in, const std::vector<int64_t>& steps, int bytes) {
+        const auto& modifiers = in.modifiers;
+        Type types[2] = {Type::none, Type::none};
+        for (size_t i = 0; i < std::min<size_t>(2, modifiers.size()); ++i) ptx::type_from_name(modifiers[i], types[i]);
+        const bool plain = modifiers.size() == 1 && is_integer(types[0], bytes);
+        const bool low = modifiers.size() == 2 && modifiers[0] == "lo" && is_integer(types[1], bytes);
+        const bool wide = modifiers.size() == 2 && modifiers[0] == "wide" && is_integer(types[1], 4) && bytes == 8;
+        if (plain && in.opcode == "mov") return steps[1];
+        if (plain && in.opcode == "add") return bounded(steps[1] + steps[2]);
+        if (plain && in.opcode == "sub") return bounded(steps[1] - steps[2]);
+        if (plain && in.opcode == "neg") return -steps[1];
+        if (plain && in.opcode == "shl" && in.operands[2].kind == OperandKind::integer && in.operands[2].bits < 20)
+            return bounded(steps[1] * (int64_t(1) << in.operands[2].bits));
+        if (in.opcode == "cvta" && (modifiers == std::vector<std::string>{"to", "global", "u64"} ||
+                                    modifiers == std::vector<std::string>{"global", "u64"}))
+            return steps[1];
+        // Other instructions' registers have the width of their type.
+        if (in.opcode == "cvt" && modifiers.size() == 2 && is_integer(types[0], bytes) &&
+            is_integer(types[1], bytes_of(in.operands[1]))) {
+            if (is_integer(types[0], 4) && (is_integer(types[1], 4) || is_integer(types[1], 8))) return steps[1];
+            if (is_integer(types[0], 8) && is_integer(types[1], 4)) return widened(in, 1, steps[1], types[1]);
+        }
+        if ((low || wide) && (in.opcode == "mul" || in.opcode == "mad")) {
+            Step product = 0;
+            for (size_t i : {size_t(1), size_t(2)}) {
+                if (steps[i] == 0) continue;
+                const Operand& factor = in.operands[3 - i];
+                const auto by = static_cast<int64_t>(factor.bits);
+                if (factor.kind != OperandKind::integer || std::abs(by) > largest_step ||
+                    (types[1] == Type::u32 && by < 0))
+                    return std::nullopt;
+                product = bounded(steps[i] * by);
+                if (wide && product) product = widened(in, i, steps[i], types[1]) ? product : std::nullopt;
+            }
+            if (!product || in.opcode == "mul") return product;
+            return bounded(*product + steps[3]);
+        }
+        return std::nullopt;
+    }
+    Step widened(const Instruction& in, size_t operand, int64_t step, Type from) {
+        if (step && in.operands[operand].kind != OperandKind::reg) return std::nullopt;  // %tid.x itself
+        if (step) leads.checks.push_back({at_, in.operands[operand].reg, step, from == Type::s32});
+        return step;
+    }
+
+    std::vector<uint32_t> writers_;
+    size_t at_ = 0;  // the instruction that is looked at
+};
+
+}  // namespace
+
+Leads find_leads(const ptx::Function& function) {
+    Finder finder(function);
+    finder.find();
+    return std::move(finder.leads);
+}
+
+ptx::Function lead_source(const ptx::Function& kernel, const Leads& leads, const std::vector<bool>& wanted) {
+    ptx::Function lead = kernel;
+    lead.body.clear();
+    lead.labels.clear();
+    lead.branch_targets.clear();
+    std::erase_if(lead.variables, [](const ptx::Variable& variable) { return variable.space == "param"; });
+    for (ptx::Register& reg : lead.registers)
+        if (reg.type == Type::pred) reg.type = Type::b32;
+    for (const Instruction& in : kernel.body) {
+        if (in.operands.empty() || in.operands[0].kind != OperandKind::reg || in.operands[0].reg < 0) continue;
+        const auto written = static_cast<size_t>(in.operands[0].reg);
+        if (!wanted[written] || !pure(in)) continue;
+        Instruction& own = lead.body.emplace_back(in);
+        if (is_logic(in)) own.modifiers = {"b32"};
+        if (!is_comparison(in)) continue;
+        own.opcode = led_comparison;
+        for (size_t i : {size_t(1), size_t(2)}) {
+            Operand step;
+            step.kind = OperandKind::integer;
+            const bool is_register = in.operands[i].kind == OperandKind::reg;
+            if (is_register) step.bits = static_cast<uint64_t>(*leads.step[static_cast<size_t>(in.operands[i].reg)]);
+            own.operands.push_back(step);
+        }
+    }
+    return lead;
+}
+
+}  // namespace softcuda
