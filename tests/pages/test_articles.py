@@ -125,8 +125,10 @@ def test_a_record_knows_every_file_that_its_programs_read(article: str) -> None:
     path = BOOK.page_of(article, "en")
     codes += [block.code for block in Page(BOOK, path).python] if path else []
     known = {name for files in hashes.needed(BOOK, codes, article, article) for name in files}
-    there = [p for p in sorted((BOOK.snippets / article).glob("*.*")) if p not in BOOK.programs(article)]
-    fail_if([f"{BOOK.relative(p)}: no program names this file as a text" for p in there if BOOK.relative(p) not in known])
+    others = set((BOOK.snippets / article).glob("*.*")) - set(BOOK.programs(article))
+    fail_if(
+        [f"{name}: no program names this file as a text" for name in sorted(set(map(BOOK.relative, others)) - known)]
+    )
 
 
 @pytest.mark.parametrize(("device_name", "article"), RECORDED)
