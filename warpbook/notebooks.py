@@ -85,6 +85,10 @@ def needed_files(book: Book, codes: list[str], article: str, where: str) -> dict
     modules, kernels, data = needed(book, codes, article, where)
     beside = {**modules, **data}  # Python finds modules beside the notebook, and they find their data beside them
     files = {Path(path).name: text for path, text in beside.items()}
+    everything = "\n".join([*codes, *modules.values()])
+    for path, text in modules.items():  # one that is run as a program is looked for where it lies in the book
+        if f'"{Path(path).name}"' in everything:
+            files[f"{article}/{Path(path).name}"] = text
     helper = book.snippets / "warpbench.py"
     if helper.exists():
         files[helper.name] = helper.read_text("utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import checks, claims, compare, counters, records, translation
+from warpbook import checks, claims, compare, counters, hashes, records, translation
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
 from warpbook.pages import Page
 from warpbook.render import markdown_of
@@ -121,6 +121,18 @@ def test_both_languages_show_the_same_blocks_and_names(article: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("docs/zh/")])
 def test_the_chinese_page_follows_the_english_one(name: str) -> None:
     fail_if(translation.problems(BOOK, BOOK.root / name))
+
+
+@pytest.mark.parametrize("article", ARTICLES)
+def test_a_record_knows_every_file_that_its_programs_read(article: str) -> None:
+    """A kernel or a table that is named by no constant of a program would change unnoticed."""
+    codes = [program.read_text("utf-8") for program in BOOK.programs(article)]
+    path = BOOK.page_of(article, "en")
+    codes += [block.code for block in Page(BOOK, path).python] if path else []
+    known = {name for files in hashes.needed(BOOK, codes, article, article) for name in files}
+    others = set((BOOK.snippets / article).glob("*.*")) - set(BOOK.programs(article))
+    unknown = sorted(set(map(BOOK.relative, others)) - known)
+    fail_if([f"{name}: no program names this file as a text" for name in unknown])
 
 
 @pytest.mark.parametrize(("device_name", "article"), RECORDED)
