@@ -126,9 +126,8 @@ def test_a_record_knows_every_file_that_its_programs_read(article: str) -> None:
     codes += [block.code for block in Page(BOOK, path).python] if path else []
     known = {name for files in hashes.needed(BOOK, codes, article, article) for name in files}
     others = set((BOOK.snippets / article).glob("*.*")) - set(BOOK.programs(article))
-    fail_if(
-        [f"{name}: no program names this file as a text" for name in sorted(set(map(BOOK.relative, others)) - known)]
-    )
+    unknown = sorted(set(map(BOOK.relative, others)) - known)
+    fail_if([f"{name}: no program names this file as a text" for name in unknown])
 
 
 @pytest.mark.parametrize(("device_name", "article"), RECORDED)
