@@ -2,7 +2,7 @@
 
 Kernels count with comments and white space normalised; Python as its syntax tree, so that neither comments
 nor formatting matter and every Python version finds the same hash; the timing helper only through its VERSION;
-a table of data that lies beside the programs, as it is.
+what else lies beside the programs (a table, C for the host), as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from warpbook.book import Book, BookError
 
 KERNEL_SUFFIXES = (".cu", ".cuh")
-DATA_SUFFIXES = (".csv",)
+DATA_SUFFIXES = (".csv", ".c")
 # A string, a character, or a comment, whichever begins first.
 CPP_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 

@@ -12,8 +12,8 @@ LIMIT = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
 @functools.cache
-def module(name: str, **macros: object) -> object:
-    return wb.module(f"gfnet/{name}.cu", **macros)
+def module(path: str, **macros: object) -> object:
+    return wb.module(path, **macros)
 
 
 # --8<-- [start:gf14]
@@ -23,7 +23,7 @@ class Layer14:
     def __init__(self, k: np.ndarray) -> None:
         self.channels = k.shape[2]
         self.filter = cuda.to_device((whole(k) / (G * G)).astype(np.complex64))
-        self.forward, self.of_filter = (module("gf14").get_function(name) for name in ("gf14", "gf14_dk"))
+        self.forward, self.of_filter = (module("gfnet/gf14.cu").get_function(name) for name in ("gf14", "gf14_dk"))
         self.room = 8 * G * G * LANES  # bytes of shared memory
         for function in (self.forward, self.of_filter):
             function.set_attribute(LIMIT, self.room)
@@ -70,7 +70,7 @@ class Direct:
         strip = max((s for s in wide if self.H * self.W // s >= 64), default=1)  # long strips, but two warps at least
         self.threads = min(256, -(-self.H * self.W // strip // 32) * 32)
         real = {"float32": "float", "float64": "double"}[self.dtype.name]
-        self.function = module("direct", REAL=real, STRIP=strip).get_function("direct")
+        self.function = module("gfnet/direct.cu", REAL=real, STRIP=strip).get_function("direct")
         self.room = self.dtype.itemsize * self.H * (2 * self.W + 1 + self.W)
         self.function.set_attribute(LIMIT, self.room)
 
@@ -101,7 +101,7 @@ class Square:
         spectrum = np.fft.fft2(k)[:, self.order][:, :, self.order] / self.side**2
         self.filter = cuda.to_device(np.ascontiguousarray(spectrum, np.complex64))
         self.turns = cuda.to_device(np.exp(-2j * np.pi * np.arange(self.side) / self.side).astype(np.complex64))
-        self.function = module("square", SIDE=self.side).get_function("square")
+        self.function = module("gfnet/square.cu", SIDE=self.side).get_function("square")
         self.threads = min(512, self.side**2 // 2)
 
     def launch(self, x: object, y: object, images: int) -> None:

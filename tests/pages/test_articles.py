@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import checks, claims, compare, counters, records
+from warpbook import checks, claims, compare, counters, hashes, records
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
 from warpbook.pages import Page
 from warpbook.render import markdown_of
@@ -116,6 +116,18 @@ def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> Non
 @pytest.mark.parametrize("article", ARTICLES)
 def test_both_languages_show_the_same_blocks_and_names(article: str) -> None:
     fail_if(checks.parted(BOOK, article) + checks.unnamed(BOOK, article))
+
+
+@pytest.mark.parametrize("article", ARTICLES)
+def test_a_record_knows_every_file_that_its_programs_read(article: str) -> None:
+    """A kernel or a table that is named by no constant of a program would change unnoticed."""
+    codes = [program.read_text("utf-8") for program in BOOK.programs(article)]
+    path = BOOK.page_of(article, "en")
+    codes += [block.code for block in Page(BOOK, path).python] if path else []
+    known = {name for files in hashes.needed(BOOK, codes, article, article) for name in files}
+    others = set((BOOK.snippets / article).glob("*.*")) - set(BOOK.programs(article))
+    unknown = sorted(set(map(BOOK.relative, others)) - known)
+    fail_if([f"{name}: no program names this file as a text" for name in unknown])
 
 
 @pytest.mark.parametrize(("device_name", "article"), RECORDED)
