@@ -10,8 +10,8 @@ from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.values import quantity
 
 WORDS = {
-    "en": {"at_least": "at least {}", "at_most": "at most {}"},
-    "zh": {"at_least": "不低于 {}", "at_most": "不高于 {}"},
+    "en": {"at_least": "at least {}", "at_most": "at most {}", "exactly": "exactly {}"},
+    "zh": {"at_least": "不低于 {}", "at_most": "不高于 {}", "exactly": "正好 {}"},
 }
 
 
@@ -52,6 +52,8 @@ class Judged:
 
     def gate(self, language: str) -> str:
         keys = [key for key in ("at_least", "at_most") if self.claim.get(key) is not None]
+        if len(keys) == 2 and self.claim["at_least"] == self.claim["at_most"]:
+            return WORDS[language]["exactly"].format(self.number(self.claim["at_least"]))
         return ", ".join(WORDS[language][key].format(self.number(self.claim[key])) for key in keys)
 
     def text(self, key: str, language: str) -> str:

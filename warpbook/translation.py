@@ -18,7 +18,7 @@ from warpbook.book import Book, BookError, write_text
 from warpbook.pages import FENCE, FRONT_MATTER, Page
 
 TOP = "top"  # what stands before the first heading of level 2
-NOTES = "notes"  # footnotes, wherever they stand
+NOTES = "footnotes"  # footnotes, wherever they stand
 HEADING = re.compile(r"^##+ +(?P<title>.*?)(?: *\{[^}]*?#(?P<anchor>[\w-]+)[^}]*\})? *$")
 NOTE = re.compile(r"^\[\^[^]]+\]:")
 LAGS = {  # a reader's banner; English pages lag behind nobody

@@ -38,6 +38,7 @@ __device__ void finish(unsigned piece, const unsigned char* text, Index n, const
         for (int k = 1; k < warps; ++k) piece = then(piece, shared[k][lane]);
         pieces[blockIdx.x * WARP + lane] = piece;
         __threadfence();
+        __syncwarp();  // 32 lanes have written, and the ticket is for all of them
         if (lane == 0) last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
         __threadfence();
     }

@@ -53,7 +53,7 @@ def pair(small, write):
 def test_a_page_that_follows_says_so_in_its_front_matter(small, pair):
     _, chinese, _ = pair
     assert translation.problems(small, chinese) == []
-    assert list(translation.followed(Page(small, chinese))) == ["top", "notes", "pageable", "pinned"]
+    assert list(translation.followed(Page(small, chinese))) == ["top", "footnotes", "pageable", "pinned"]
     assert chinese.read_text("utf-8").startswith("---\ndescription: How.\nfollows: [")
     assert chinese.read_text("utf-8").split("---\n", 2)[2] == ZH.split("---\n", 2)[2]
 
@@ -72,7 +72,7 @@ def test_a_section_that_changed_is_named_by_its_heading(pair):
         ("Two ways.", "Two\nways.", []),  # line breaks
         ("a = 1", "a = 2", []),  # code is held elsewhere
         ("Two ways.", "Three ways.", ["top"]),
-        ("section 3", "section 4", ["notes"]),
+        ("section 3", "section 4", ["footnotes"]),
         ("Pageable {", "Paged {", ["pageable"]),
     ],
 )
@@ -101,7 +101,7 @@ def test_sections_stand_in_the_same_order_under_the_same_anchors(small, write, p
 
 
 def test_bad_input_is_one_line(small, write, pair):
-    with pytest.raises(BookError, match=r"docs/zh/x.md#no: docs/en/x.md has no section \"no\"; it has top, notes, pag"):
+    with pytest.raises(BookError, match=r"docs/zh/x.md#no: docs/en/x.md has no section \"no\"; it has top, footnotes, pag"):
         translation.mark(small, "docs/zh/x.md#no")
     with pytest.raises(BookError, match=r"docs/en/x.md: no page in Chinese; name one, such as"):
         translation.mark(small, "docs/en/x.md")
