@@ -101,7 +101,7 @@ def test_sections_stand_in_the_same_order_under_the_same_anchors(small, write, p
 
 
 def test_bad_input_is_one_line(small, write, pair):
-    with pytest.raises(BookError, match=r"docs/zh/x.md#no: docs/en/x.md has no section \"no\"; it has top, footnotes, pag"):
+    with pytest.raises(BookError, match=r"docs/zh/x.md#no: docs/en/x.md has no section \"no\"; it has top, foot"):
         translation.mark(small, "docs/zh/x.md#no")
     with pytest.raises(BookError, match=r"docs/en/x.md: no page in Chinese; name one, such as"):
         translation.mark(small, "docs/en/x.md")
