@@ -51,7 +51,7 @@ def run_taken(text: str, folder: Path) -> str:
     empty.mkdir()
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH" or "softcuda" in value}
     done = subprocess.run(
-        [sys.executable, "-c", RUNNER, str(path)], cwd=empty, env=env, capture_output=True, text=True, timeout=300
+        [sys.executable, "-u", "-c", RUNNER, str(path)], cwd=empty, env=env, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
