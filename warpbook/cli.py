@@ -96,8 +96,9 @@ def links(book: Book, site: Path, outside: bool) -> int:
 
     if not (site / "index.html").exists():
         raise BookError(f"{book.relative(site)}: no site there; build it with `make site`")
-    wrong = links.internal(site) + (links.broken(site) if outside else [])
-    print("\n".join([*wrong, f"{len(links.pages(site))} pages, {len(wrong)} broken links"]))
+    found = links.pages(site)
+    wrong = links.internal(site, found) + (links.broken(found) if outside else [])
+    print("\n".join([*wrong, f"{len(found)} pages, {len(wrong)} broken links"]))
     return 1 if wrong else 0
 
 

@@ -56,9 +56,8 @@ def each(found: dict[str, Found]) -> Iterator[tuple[str, str, str]]:
             yield page, link, urljoin(base, link)
 
 
-def internal(site: Path) -> list[str]:
-    """One line for each link within the site that leads nowhere."""
-    found = pages(site)
+def internal(site: Path, found: dict[str, Found]) -> list[str]:
+    """One line for each link of its `pages` within the site that leads nowhere."""
     out = []
     for page, link, target in each(found):
         if not target.startswith(SITE) or page == "404.html":  # whose links are from the root of where it is published
@@ -75,10 +74,10 @@ def internal(site: Path) -> list[str]:
     return list(dict.fromkeys(out))
 
 
-def external(site: Path) -> dict[str, str]:
+def external(found: dict[str, Found]) -> dict[str, str]:
     """Every address on another host, with the first page that refers to it."""
     out: dict[str, str] = {}
-    for page, _, target in each(pages(site)):
+    for page, _, target in each(found):
         if target.startswith(("http:", "https:")) and not target.startswith(SITE):
             out.setdefault(urldefrag(target)[0], page)
     return out
@@ -103,9 +102,9 @@ def ask(url: str, tries: int = 3, timeout: float = 20) -> str:
     return why
 
 
-def broken(site: Path) -> list[str]:
+def broken(found: dict[str, Found]) -> list[str]:
     """One line for each external link that cannot be had."""
-    found = external(site)
+    urls = external(found)
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(ask, found))
-    return [f"/{page}: {url}: {why}" for (url, page), why in zip(found.items(), answers, strict=True) if why]
+        answers = list(pool.map(ask, urls))
+    return [f"/{page}: {url}: {why}" for (url, page), why in zip(urls.items(), answers, strict=True) if why]

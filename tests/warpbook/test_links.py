@@ -10,7 +10,7 @@ def test_pages_files_and_anchors(tmp_path, write):
     write("a/index.html", found)
     write("b.json", "{}")
     write("index.html", '<a name="top"></a><a href="a/#三">no</a><a href="c/">no</a><script src="d.js"></script>')
-    assert links.internal(tmp_path) == [
+    assert links.internal(tmp_path, links.pages(tmp_path)) == [
         "/index.html: a/#三: that page has no such anchor",
         "/index.html: c/ leads to no page",
         "/index.html: d.js leads to no page",
@@ -21,4 +21,5 @@ def test_other_hosts_are_listed_once(tmp_path, write):
     found = '<a href="https://example.org/x#y">1</a><a href="https://example.org/x">2</a><a href="mailto:a@b">'
     write("index.html", found)
     write("a/index.html", '<a href="https://example.org/z">1</a><link rel="canonical" href="https://mine.example/a/">')
-    assert links.external(tmp_path) == {"https://example.org/z": "a/index.html", "https://example.org/x": "index.html"}
+    listed = links.external(links.pages(tmp_path))
+    assert listed == {"https://example.org/z": "a/index.html", "https://example.org/x": "index.html"}
