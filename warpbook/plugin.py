@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import glossary, labs, mathematics, notebooks, plain, policy, render, takeaway, translation
+from warpbook import glossary, labs, mathematics, notebooks, plain, policy, render, style, takeaway, translation
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -45,7 +45,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """KaTeX's style and fonts, the records that numbers link to, and a lab page for each program."""
+    """The style sheet, KaTeX's style and fonts, the records that numbers link to, and a lab page for each program."""
+    for file in [file for file in files if file.src_uri.startswith(f"{style.FOLDER}/")]:
+        files.remove(file)
+    files.append(File.generated(config, style.ADDRESS, content=style.sheet(state.book)))
     katex = mathematics.modules(state.book) / "katex" / "dist"
     found = [katex / "katex.min.css", *sorted((katex / "fonts").glob("*.woff2"))]
     for path in found:

@@ -1,0 +1,14 @@
+"""The site's style sheet: one file for the reader, assembled from parts that each have one meaning."""
+
+from __future__ import annotations
+
+from warpbook.book import Book
+
+FOLDER = "style"  # under theme/
+PARTS = ("colours", "frame", "text", "code", "numbers", "charts", "explore", "labs", "screens")  # later ones win
+ADDRESS = "assets/site.css"
+
+
+def sheet(book: Book) -> str:
+    """The whole sheet, in the order of `PARTS`."""
+    return "\n".join((book.root / "theme" / FOLDER / f"{part}.css").read_text("utf-8") for part in PARTS)
