@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import glossary, labs, mathematics, notebooks, plain, policy, render, style, takeaway, translation
+from warpbook import glossary, labs, mathematics, plain, policy, render, style, takeaway, translation
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -40,6 +40,7 @@ state: State
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     global state
     state = State(config)
+    labs.use_templates()
     return config
 
 
@@ -60,9 +61,24 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for path in state.book.programs(article):
             address = labs.address(state.book, path)
             files.append(File(address, str(state.book.root), config.site_dir, config.use_directory_urls))
-            made = notebooks.notebook(state.book, path, state.language)
-            files.append(File.generated(config, notebooks.address(address), content=made))
     return files
+
+
+def on_pre_page(page: MkDocsPage, config: MkDocsConfig, files: Files) -> MkDocsPage:
+    """mkdocs-jupyter, which came before, has put its own `render` into a lab page."""
+    name = page.file.src_uri
+    if name.startswith(labs.PREFIX):
+        make = page.render
+
+        def made() -> str:
+            make(config, files)
+            return page.content or ""
+
+        def render(config: MkDocsConfig, files: Files) -> None:
+            page.content = labs.kept(state.book, name, made)
+
+        page.render = render  # type: ignore[method-assign]
+    return page
 
 
 def root_of(page: MkDocsPage) -> str:

@@ -54,4 +54,8 @@ def write(book: Book, language: str, texts: dict[Path, str], site: Path, url: st
         device = records.device_name(record) if record else ""
         if made := notebooks.of_page(page, text, language, address, device or PRIMARY):
             write_text(site / f"{name}.ipynb", made)
+    for article in book.articles():
+        for program in book.programs(article):
+            made = notebooks.notebook(book, program, language)
+            write_text(site / notebooks.address(book.relative(program)), made)
     write_text(site / "llms.txt", llms.index(book, language, url))

@@ -7,9 +7,8 @@ from warpbook.labs import cells
 
 def test_only_the_coloured_code_is_kept():
     notebook = """
-<style>.jp { color: red }</style><script>load()</script>
-<div class="highlight-ipynb hl-python"><pre><span></span><span class="n">a</span>
+<script><div class="highlight-ipynb hl-python"><pre><span></span><span class="n">a</span>
 <span class="c1"># --8&lt;-- [start:part]</span>
 <span class="n">b</span>
-</pre></div>"""
+</pre></div><div>copy</div></script>"""
     assert cells(notebook) == ['<span></span><span class="n">a</span>\n<span class="n">b</span>']
