@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError, here
@@ -37,14 +38,16 @@ def main(arguments: list[str] | None = None) -> int:
     book = here()
     try:
         if options.command == "serve":
-            from warpbook import site as builder  # MkDocs is not on a machine that only records
+            from warpbook import preview  # MkDocs is not on a machine that only records
 
-            builder.serve(book, options.host, options.port)
+            preview.serve(book, options.host, options.port)
         elif options.command == "site":
             from warpbook import site as builder
 
+            start = time.monotonic()
             output = builder.build(book, options.output or book.root / "site")
-            print(f"built {book.relative(output)}/")
+            pages = sum(1 for _ in output.rglob("index.html"))
+            print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
         elif options.command == "record":
             from warpbook.recorder import record as run
 

@@ -1,28 +1,38 @@
-"""Build and serve both languages: English at the root, Chinese under zh/."""
+"""Build both languages, side by side: English at the root, Chinese under zh/. `preview` serves them."""
 
 from __future__ import annotations
 
 import logging
 import os
-import shutil
-import socket
+import signal
+import sys
 import tempfile
-import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-
-from mkdocs.commands.build import build as build_site
-from mkdocs.config import load_config
-from mkdocs.exceptions import Abort, MkDocsException
-from mkdocs.livereload import LiveReloadServer
+from typing import Any
 
 from warpbook.book import LANGUAGES, Book, BookError
 
 CONFIGS = {"en": "mkdocs.yml", "zh": "mkdocs.zh.yml"}
 PLACES = {"en": "", "zh": "zh"}
 SITE_URL = "https://warpbook.example/"
-WATCHED = ("docs", "snippets", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
+# What every process of a build imports, imported once. Nothing of warpbook itself: `serve` outlives edits of it.
+SHARED = (
+    "jieba",
+    "material.plugins.search.plugin",
+    "mkdocs.commands.build",
+    "mkdocs.contrib.search",
+    "mkdocs_jupyter.plugin",
+    "pymdownx.superfences",
+    "pytest_codeblocks",
+)
+Tell = Callable[[str], None]
 
 
 def build(book: Book, output: Path, strict: bool = True) -> Path:
@@ -30,23 +40,39 @@ def build(book: Book, output: Path, strict: bool = True) -> Path:
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
         new = Path(folder, "new")
-        for language in LANGUAGES:
-            build_language(book, language, new / PLACES[language], strict)
+        jobs = [Job(build_into, book, language, new, strict) for language in LANGUAGES]
+        try:
+            wrong = [error for job in jobs if (error := job.outcome(tell))]
+        finally:
+            for job in jobs:
+                job.stop()
+        if wrong:
+            raise BookError("\n".join(wrong))
         if output.exists():
             output.rename(Path(folder, "old"))
         new.rename(output)
     return output
 
 
-def build_language(book: Book, language: str, output: Path, strict: bool, url: str | None = None) -> None:
-    base = (url or os.environ.get("SITE_URL") or SITE_URL).rstrip("/") + "/"
-    place = f"{PLACES[language]}/" if PLACES[language] else ""
-    with messages() as log:
+def tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def build_into(tell: Tell, book: Book, language: str, root: Path, strict: bool, url: str | None = None) -> None:
+    """Build one language where it belongs in a whole site."""
+    build_language(book, language, root / PLACES[language], strict, url, tell)
+
+
+def build_language(
+    book: Book, language: str, output: Path, strict: bool, url: str | None = None, tell: Tell = tell
+) -> None:
+    """Build one language, for `url` if it is only served. `tell` is given each warning as a line."""
+    from mkdocs.commands.build import build as build_site
+    from mkdocs.exceptions import Abort, MkDocsException
+
+    with messages(tell) as log:
         try:
-            config = load_config(
-                str(book.root / CONFIGS[language]), strict=strict, site_dir=str(output), site_url=base + place
-            )
-            config.extra["serving"] = url is not None
+            config = configuration(book, language, output, strict, url)
             build_site(config)
             config.plugins.on_shutdown()
         except Abort:
@@ -55,24 +81,38 @@ def build_language(book: Book, language: str, output: Path, strict: bool, url: s
             raise BookError(f"{CONFIGS[language]}: {error}") from None
 
 
-class Lines(logging.StreamHandler):  # type: ignore[type-arg]
-    """Warnings as plain lines on stderr, each once: several pages may lack the same record."""
+def configuration(book: Book, language: str, output: Path, strict: bool, url: str | None) -> Any:
+    """MkDocs' configuration of one language. Raises MkDocs' own errors."""
+    from mkdocs.config import load_config
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.setLevel(logging.WARNING)
+    base = (url or os.environ.get("SITE_URL") or SITE_URL).rstrip("/") + "/"
+    place = f"{PLACES[language]}/" if PLACES[language] else ""
+    file = str(book.root / CONFIGS[language])
+    config = load_config(file, strict=strict, site_dir=str(output), site_url=base + place)
+    config.extra["serving"] = url is not None
+    return config
+
+
+class Lines(logging.Handler):
+    """Warnings as plain lines, each once: several pages may lack the same record."""
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__(logging.WARNING)
+        self.tell = tell
         self.told: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.getMessage() not in self.told:
             self.told.add(record.getMessage())
-            super().emit(record)
+            self.tell(self.format(record))
 
 
 @contextmanager
-def messages() -> Iterator[Lines]:
-    logging.getLogger("jieba").setLevel(logging.WARNING)
-    log, lines = logging.getLogger("mkdocs"), Lines()
+def messages(tell: Tell) -> Iterator[Lines]:
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)  # it says otherwise how long its dictionary took
+    log, lines = logging.getLogger("mkdocs"), Lines(tell)
     log.addHandler(lines)
     log.setLevel(logging.INFO)  # a strict build counts warnings on this logger
     log.propagate = False
@@ -82,43 +122,51 @@ def messages() -> Iterator[Lines]:
         log.removeHandler(lines)
 
 
-def serve(book: Book, host: str, port: int) -> None:
-    """Serve both languages until interrupted, building again what an edit touches."""
-    start = time.monotonic()
-    try:
-        socket.create_server((host, port)).close()  # before the builds, which take seconds
-    except OSError as error:
-        raise BookError(f"{host}:{port}: {error.strerror}; choose another with --port") from None
-    with tempfile.TemporaryDirectory(prefix="warpbook-site-") as folder:
-        root, kept = Path(folder, "site"), Path(folder, "built")
-        url = f"http://{host}:{port}/"
-        seen: dict[str, float] = {}
+# -- processes ---------------------------------------------------------------------------------------------------------
 
-        def rebuild() -> None:
-            now = {name: newest(book.root / name) for name in (*WATCHED, *(f"docs/{x}" for x in LANGUAGES))}
-            changed = {name for name, when in now.items() if seen.get(name) != when}
-            seen.update(now)
-            for language in LANGUAGES:
-                if changed <= {"docs", *(f"docs/{x}" for x in LANGUAGES if x != language)}:
-                    continue  # only another language's pages were edited
-                try:
-                    build_language(book, language, kept / language, strict=False, url=url)
-                    shutil.copytree(kept / language, root / PLACES[language], dirs_exist_ok=True)
-                except BookError as error:
-                    print(error, flush=True)
 
-        server = LiveReloadServer(builder=rebuild, host=host, port=port, root=str(root), mount_path="/")
-        rebuild()
-        for name in WATCHED:
-            if (book.root / name).exists():
-                server.watch(str(book.root / name))
-        print(f"ready in {time.monotonic() - start:.1f} s: {url} (English), {url}zh/ (中文); Ctrl-C ends", flush=True)
+def processes() -> ForkServerContext:
+    """Processes that begin with MkDocs and its plugins imported."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(SHARED))
+    return context
+
+
+class Job:
+    """A process that runs `work(tell, *arguments)`; what it tells, and what becomes of it, comes through a pipe."""
+
+    def __init__(self, work: Callable[..., None], *arguments: object) -> None:
+        context = processes()
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.process: BaseProcess = context.Process(target=run, args=(theirs, work, arguments), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def outcome(self, tell: Tell) -> str:
+        """Wait for the end, passing on what is told; what went wrong, or nothing."""
         try:
-            server.serve()  # type: ignore[no-untyped-call]
-        finally:
-            server.shutdown()
+            while True:
+                kind, text = self.pipe.recv()
+                if kind == "end":
+                    return str(text)
+                tell(str(text))
+        except (EOFError, OSError):
+            self.process.join()
+            return f"a process of the build ended by itself (exit status {self.process.exitcode})"
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.join()
 
 
-def newest(path: Path) -> float:
-    files = path.rglob("*") if path.is_dir() else [path]
-    return max((f.stat().st_mtime for f in files if f.exists() and "__pycache__" not in f.parts), default=0.0)
+def run(pipe: Connection, work: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leave no half-written file
+    try:
+        work(lambda line: pipe.send(("line", line)), *arguments)
+    except BookError as error:
+        pipe.send(("end", str(error)))
+    except Exception:
+        pipe.send(("end", traceback.format_exc()))
+    else:
+        pipe.send(("end", ""))
