@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from warpbook import claims, gutter, prose, records, translation
+from warpbook import claims, goals, gutter, prose, records, tracks, translation
 from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
-from warpbook.pages import Block, Page
+from warpbook.pages import Block, Page, pair_of_pages
 from warpbook.render import markdown_of
 from warpbook.values import Values
 
@@ -22,6 +22,8 @@ def problems(book: Book, devices: list[str]) -> list[str]:
                 out.append(str(error))
     if out:
         return out
+    for article in tracks.articles(book, "en"):
+        out += goals.problems(pair_of_pages(book, article))
     for path in book.pages("zh"):
         out += translation.problems(book, path)
     for article in book.articles():

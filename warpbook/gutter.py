@@ -21,9 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
 from warpbook import counters, records
 from warpbook.book import SOFTCUDA, Book, BookError, write_json
-from warpbook.pages import Block, Page, pair_of_pages
+from warpbook.pages import Block, Line, Page, pair_of_pages
 from warpbook.run import run_page, run_program
 
 FORMAT = 1
@@ -264,37 +268,10 @@ def fold_out(page: Page, language: str, one: Wanted, listing: Block | None, root
     if one.key not in entry.get("launches", {}):
         raise BookError(f"no lines of {one.key} in {what}; {records.remedy(SOFTCUDA, page.article)}")
     launch = entry["launches"][one.key]
-    shown = lines_of(listing, launch)
+    shown = lines_of(listing.lines, launch)
     if not shown:
         raise BookError(f"no line of this listing was run by launch {one.key} in {what}")
-    total: Counts = launch["total"]
-    columns = [c for c in (*EQUAL, *COUNTED) if any(cell(c, counts, words) for _, _, counts in shown)]
-    groups = [(name, [c for c in columns if c in of]) for name, of in (("equal", EQUAL), ("counted", COUNTED))]
-    head = "<td></td>" + "".join(
-        f'<th scope="colgroup" colspan="{len(of)}" class="wb-lines__group">{words[name]}</th>'
-        for name, of in groups
-        if of
-    )
-    first = {of[0] for _, of in groups if of}
-
-    def classes(column: str) -> str:
-        return ' class="wb-lines__first"' if column in first else ""
-
-    names = f'<th scope="col">{words["line"]}</th>'
-    names += "".join(
-        f'<th scope="col"{classes(c)}><a href="{root}profile-your-kernel/#{c}">{words[c]}</a></th>' for c in columns
-    )
-    names += f'<th scope="col" class="wb-lines__source">{words["source"]}</th>'
-    body = "".join(
-        f'<tr><th scope="row">{number}</th>'
-        + "".join(numbers(c, counts, total, words, classes(c)) for c in columns)
-        + f'<td class="wb-lines__source"><code>{html.escape(text.strip())}</code></td></tr>'
-        for number, text, counts in shown
-    )
-    foot = f'<tr><th scope="row">{words["total"]}</th>'
-    foot += "".join(f"<td{classes(c)}>{cell(c, total, words)}</td>" for c in columns) + "<td></td></tr>"
-    table = f"<table><thead><tr>{head}<td></td></tr><tr>{names}</tr></thead><tbody>{body}</tbody>"
-    table += f"<tfoot>{foot}</tfoot></table>"
+    table = drawn(shown, launch["total"], (*EQUAL, *COUNTED), words, root)
     which = words["launch"].format(one.launch) if one.launch > 1 else ""
     legend = words["legend"].format(
         kernel=f"<code>{one.kernel}</code>",
@@ -313,6 +290,50 @@ def fold_out(page: Page, language: str, one: Wanted, listing: Block | None, root
     )
 
 
+def drawn(
+    shown: list[tuple[int, str, Counts]],
+    total: Counts,
+    of: Iterable[str],
+    words: dict[str, str],
+    root: str,
+    codes: list[str] | None = None,
+) -> str:
+    """The table: a row a line, those columns of `of` that have a count, the source.
+
+    `codes` are its lines as HTML, for an excerpt: that has no groups, and a class for each column, to leave some out.
+    """
+    columns = [c for c in of if any(cell(c, counts, words) for _, _, counts in shown)]
+    groups = [(name, [c for c in columns if c in of]) for name, of in (("equal", EQUAL), ("counted", COUNTED))]
+    head = "<td></td>" + "".join(
+        f'<th scope="colgroup" colspan="{len(of)}" class="wb-lines__group">{words[name]}</th>'
+        for name, of in groups
+        if of
+    )
+    first = {of[0] for _, of in groups if of}
+
+    def classes(column: str) -> str:
+        if codes:
+            return f' class="wb-lines__{column}"'
+        return ' class="wb-lines__first"' if column in first else ""
+
+    names = f'<th scope="col">{words["line"]}</th>'
+    names += "".join(
+        f'<th scope="col"{classes(c)}><a href="{root}profile-your-kernel/#{c}">{words[c]}</a></th>' for c in columns
+    )
+    names += f'<th scope="col" class="wb-lines__source">{words["source"]}</th>'
+    groups_row = "" if codes else f"<tr>{head}<td></td></tr>"
+    shown_codes = codes or [html.escape(text.strip()) for _, text, _ in shown]
+    body = "".join(
+        f'<tr><th scope="row">{number}</th>'
+        + "".join(numbers(c, counts, total, words, classes(c)) for c in columns)
+        + f'<td class="wb-lines__source"><code>{code}</code></td></tr>'
+        for (number, _, counts), code in zip(shown, shown_codes, strict=True)
+    )
+    foot = f'<tr><th scope="row">{words["total"]}</th>'
+    foot += "".join(f"<td{classes(c)}>{cell(c, total, words)}</td>" for c in columns) + "<td></td></tr>"
+    return f"<table><thead>{groups_row}<tr>{names}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table>"
+
+
 def numbers(column: str, counts: Counts, total: Counts, words: dict[str, str], classes: str) -> str:
     """A cell; behind the instructions, the line's share of them."""
     text = cell(column, counts, words)
@@ -322,10 +343,38 @@ def numbers(column: str, counts: Counts, total: Counts, words: dict[str, str], c
     return f'<td{classes}><span class="wb-lines__share" style="--share: {share:.1f}%">{text}</span></td>'
 
 
-def lines_of(listing: Block, launch: dict[str, Any]) -> list[tuple[int, str, Counts]]:
+EXCERPT = ("sectors", "conflicts", "warps", "lanes", "diverged")
+
+
+def excerpt(book: Book, text: str, language: str, root: str) -> str:
+    """`gutter:ARTICLE:KERNEL`: an article's kernel with its counters, unfolded and coloured, for another page."""
+    words, (article, _, name) = WORDS[language], text.partition(":")
+    path = book.page_of(article, language)
+    one = parse(Page(book, path), f"{{{{ lines:{name} }}}}") if path else None
+    if path is None or one is None:
+        raise BookError(f'"gutter:{text}" is not gutter:ARTICLE:KERNEL')
+    launch = read(book, article).get(one.program, {}).get("launches", {}).get(one.key)
+    if launch is None or len(launch["lines"]) != 1:
+        raise BookError(f"no lines of {name} in {article} that lie in one file; {records.remedy(SOFTCUDA, article)}")
+    [(file, lines)] = launch["lines"].items()
+    first, last = min(map(int, lines)), max(map(int, lines))
+    source = (book.root / file).read_text("utf-8").splitlines()[first - 1 : last]
+    shown = lines_of([Line(text, file, first + i, 0) for i, text in enumerate(source)], launch)
+    coloured = highlight("\n".join(source), get_lexer_by_name("cuda"), HtmlFormatter(nowrap=True)).split("\n")
+    table = drawn(
+        shown, launch["total"], EXCERPT, words, f"{root.rstrip('/')}/" if root else "", coloured[: len(shown)]
+    )
+    label = f"{words['summary']}: {one.kernel}"
+    return (
+        f'<div class="wb-lines wb-lines--open" data-search-exclude>'
+        f'<div class="wb-lines__view" tabindex="0" role="group" aria-label="{label}">{table}</div></div>'
+    )
+
+
+def lines_of(listing: Iterable[Line], launch: dict[str, Any]) -> list[tuple[int, str, Counts]]:
     """(number, text, counts) from the first counted line of the listing to the last."""
     rows: list[tuple[int, str, Counts]] = []
-    for line in listing.lines:
+    for line in listing:
         counts = launch["lines"].get(line.file, {}).get(str(line.number), {})
         if counts and counts["source"] != line.text.strip():
             raise BookError(f"{line.file}:{line.number} has changed since its lines were counted")

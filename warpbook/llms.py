@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from warpbook.book import Book
-from warpbook.pages import FRONT_MATTER, Page
+from warpbook.pages import Page
 
 HEADS = {
     "en": """# Warpbook
@@ -29,18 +27,12 @@ Each page in Markdown, with the outputs of its blocks and the numbers of its cha
 }
 
 
-def description(page: Page) -> str:
-    matter = FRONT_MATTER.match(page.source)
-    found = re.search(r"^description: *(.+?) *$", matter[1], re.MULTILINE) if matter else None
-    return found[1].strip("\"'") if found else ""
-
-
 def index(book: Book, language: str, url: str) -> str:
     """llms.txt of one language (https://llmstxt.org): pages in reading order, each with what it is about."""
     lines = [HEADS[language].format(url=url)]
     for path in book.in_reading_order(language):
         page = Page(book, path)
         name = path.relative_to(book.docs / language).as_posix()
-        about = description(page)
+        about = page.text("description")
         lines.append(f"- [{page.title}]({url}{name}){': ' + about if about else ''}")
     return "\n".join(lines) + "\n"

@@ -135,6 +135,12 @@ class Page:
         """Metrics to ask Nsight Compute for besides the usual ones: `metrics: ["…"]` in the front matter."""
         return self.front_matter("metrics")
 
+    def text(self, key: str) -> str:
+        """A line of the front matter without its quotation marks; empty where there is none."""
+        matter = FRONT_MATTER.match(self.source)
+        found = re.search(rf"^{key}: *(.+?) *$", matter[1], re.MULTILINE) if matter else None
+        return found[1].strip("\"'") if found else ""
+
     def front_matter(self, key: str) -> list[str]:
         """A list of strings, written as JSON on one line so that no YAML is needed to record."""
         matter = FRONT_MATTER.match(self.source)

@@ -16,6 +16,7 @@ from warpbook.render import Rendered
 
 TOKEN = re.compile(r"(?P<indent> *)(?P<token>WARPBOOK\d+TOKEN)\Z")
 INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")
+WRAPPER = re.compile(r"</?div\b[^>]*> *")  # around Markdown (md_in_html)
 ATTRIBUTES = re.compile(r"\s*\{\s*[.#][^{}]*\}\s*$")
 BOX = re.compile(r"^(?P<indent> *)(?:!!!|\?\?\?\+?) +(?P<kind>[\w -]+?)(?: +\"(?P<title>.*)\")? *$")
 SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's description is taken before
@@ -53,6 +54,8 @@ def lines_of(made: Rendered) -> list[str]:
             title = box["title"] or box["kind"].split()[-1].capitalize()
             out += [f"{quote}> **{plain(title)}**", f"{quote}>"]
             boxes.append(len(box["indent"]))
+        elif WRAPPER.fullmatch(line):
+            out.append("")
         else:
             text = INLINE.sub("", ATTRIBUTES.sub("", inner))
             out.append((quote + html.unescape(text)).rstrip() if "&" in text else (quote + text).rstrip())

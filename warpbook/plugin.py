@@ -5,16 +5,30 @@ from __future__ import annotations
 import html
 import logging
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
-from warpbook import glossary, labs, mathematics, plain, policy, render, style, takeaway, translation
+from warpbook import (
+    citation,
+    glossary,
+    labs,
+    mathematics,
+    plain,
+    policy,
+    render,
+    style,
+    takeaway,
+    tracks,
+    translation,
+)
 from warpbook.book import Book, BookError
 from warpbook.pages import Page
 from warpbook.values import Values
@@ -81,6 +95,14 @@ def on_pre_page(page: MkDocsPage, config: MkDocsConfig, files: Files) -> MkDocsP
     return page
 
 
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
+    """Previous and next lead from article to article: a track's own page is left out, and leads to its first."""
+    articles = [page for page in nav.pages if not page.is_index or page.is_homepage]
+    for one, other in pairwise(articles):
+        one.next_page, other.previous_page = other, one
+    return nav
+
+
 def root_of(page: MkDocsPage) -> str:
     """From a page to its language's root: `../../`."""
     return get_relative_url(".", page.url or ".").removesuffix("/") + "/"
@@ -118,25 +140,32 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
     content = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", content)  # the empty corner of a table heads nothing
     if name in state.pages:
         check_rendered(content, state.pages[name])
-        content = late(content, state.pages[name])
+        content = under_heading(content, tracks.line(state.book, state.pages[name], state.language))
+        content = under_heading(content, lag(state.pages[name]))
         if state.pages[name].article not in glossary.UNLINKED:
             content = glossary.link(state.book, content, state.language, root)
         content += labs.links(state.book, state.pages[name].article, state.language, root)
         content += takeaway.links(state.pages[name], state.language)
+        content += citation.fold(state.pages[name], state.language, page.canonical_url or "")
     return render.place(content, state.tokens.get(name, {}))
 
 
-def late(content: str, page: Page) -> str:
-    """The page with a line under its heading that says where it lags behind the English one."""
+def under_heading(content: str, told: str) -> str:
+    """The page with something more under its heading, below what is there; at its top where it has no heading."""
+    place = re.search(r"</h1>(?:<p class=\"wb-time.*?</p>)?|\A(?!.*</h1>)", content, re.DOTALL)
+    return content[: place.end()] + told + content[place.end() :] if place else content
+
+
+def lag(page: Page) -> str:
+    """Where the page lags behind the English one."""
     english = state.book.docs / "en" / page.path.relative_to(state.book.docs / state.language)
     if state.language not in translation.LAGS or not english.exists():
-        return content
+        return ""
     try:
-        told = translation.banner(Page(state.book, english), page, state.language)
+        return translation.banner(Page(state.book, english), page, state.language)
     except BookError as error:
         log.warning(str(error))
-        return content
-    return re.sub(r"(</h1>|\A(?!.*</h1>))", lambda match: match[0] + told, content, count=1, flags=re.DOTALL)
+        return ""
 
 
 def check_rendered(content: str, page: Page) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import charts, claims, devices, errata, explore, glossary, gutter, ledger, prose, records
+from warpbook import charts, claims, devices, errata, explore, glossary, gutter, ledger, prose, records, tracks
 from warpbook.book import SOFTCUDA, BookError
 from warpbook.pages import Block, Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
@@ -22,9 +22,12 @@ from warpbook.values import EXPRESSION, Values, hold_together, render, substitut
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
 DIRECTIVE = re.compile(
-    r"(claims|glossary|errata|lines:[\w#@./-]+|ledger|devices|chart:[^{}]+|explore:[^{}]+|"
+    r"(claims|glossary|errata|tracks|track|paths|articles|ledger|devices|"
+    r"lines:[\w#@./-]+|gutter:[\w:#@./-]+|chart:[^{}]+|explore:[^{}]+|"
     r"figure:[a-z0-9_-]+|output:[\w./-]+)\Z"
 )
+WRITTEN = ("glossary", "errata", "tracks", "track", "paths", "articles")  # as Markdown, by `written`
+NOTE = re.compile(r"\[\^[^\]]+\]:")
 WORDS = {
     "en": {
         "output": "Output",
@@ -36,6 +39,7 @@ WORDS = {
         "gate": "Held to",
         "source": "Source",
         "published": "published: {} ({})",
+        "sources": "Sources",
     },
     "zh": {
         "output": "输出",
@@ -47,6 +51,7 @@ WORDS = {
         "gate": "检验门槛",
         "source": "出处",
         "published": "公布值：{}（{}）",
+        "sources": "出处",
     },
 }
 
@@ -85,7 +90,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         where = f"{page.name}:{line.page_number}"
         alone = EXPRESSION.fullmatch(line.text.strip())
         directive = DIRECTIVE.match(alone[1]) if alone else None
-        if directive and directive[1] in ("glossary", "errata"):
+        if directive and directive[1] in WRITTEN:
             lines += tried(out, where, partial(written, out, directive[1], page, language, values, root)).split("\n")
         elif directive:
             shown = partial(show, page, language, values, directive[1], outputs, root, listing)
@@ -96,8 +101,16 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
             join(lines, text, fresh=i == 0 or (i - 1) in ends(page))
         i += 1
     out.problems += prose.bare(page)
-    out.markdown = "\n".join(lines) + "\n"
+    out.markdown = "\n".join(with_heading(lines, WORDS[language]["sources"])) + "\n"
     return out
+
+
+def with_heading(lines: list[str], title: str) -> list[str]:
+    """The page's footnotes under a heading of their own, where they stand together at its end."""
+    notes = [i for i, line in enumerate(lines) if NOTE.match(line)]
+    if not notes or any(line.startswith("## ") for line in lines[notes[0] :]):
+        return lines
+    return [*lines[: notes[0]], f"## {title} {{ #sources }}", "", *lines[notes[0] :]]
 
 
 def ends(page: Page) -> set[int]:
@@ -122,9 +135,11 @@ def value(out: Rendered, where: str, page: Page, language: str, values: Values, 
 
 
 def written(out: Rendered, what: str, page: Page, language: str, values: Values, root: str) -> str:
-    """Markdown put together from elsewhere: the glossary's terms, or the corrections of all pages."""
+    """Markdown put together from elsewhere: the glossary's terms, all pages' corrections, the order of reading."""
     if what == "glossary":
         return "\n".join(glossary.markdown(page.book, language))
+    if what != "errata":
+        return "\n".join(tracks.markdown(page.book, what, language, page))
     return "\n".join(
         errata.markdown(
             page.book, language, page, lambda of, where, text: value(out, where, of, language, values, root, text)
@@ -254,6 +269,8 @@ def show(
         if wanted is None:
             raise BookError(f'"{text}" is not lines:KERNEL, lines:KERNEL#LAUNCH or lines:KERNEL@PROGRAM.py')
         return gutter.fold_out(page, language, wanted, listing, root)
+    if kind == "gutter":
+        return gutter.excerpt(page.book, name, language, root)
     if kind == "chart":
         return of_each(values, lambda one: charts.draw(name, page.article, language, one))
     if kind == "explore":

@@ -5,7 +5,19 @@ from __future__ import annotations
 from warpbook.book import Book
 
 FOLDER = "style"  # under theme/
-PARTS = ("colours", "frame", "text", "code", "numbers", "charts", "explore", "labs", "screens")  # later ones win
+PARTS = (
+    "colours",
+    "frame",
+    "text",
+    "reading",
+    "code",
+    "numbers",
+    "charts",
+    "explore",
+    "labs",
+    "home",
+    "screens",
+)  # later ones win
 ADDRESS = "assets/site.css"
 
 
