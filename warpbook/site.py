@@ -155,13 +155,11 @@ class Job:
             return f"a process of the build ended by itself (exit status {self.process.exitcode})"
 
     def stop(self) -> None:
-        self.process.terminate()
-        self.process.join()
+        stop(self.process)
 
 
 def run(pipe: Connection, work: Callable[..., None], arguments: tuple[object, ...]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leave no half-written file
+    quietly()
     try:
         work(lambda line: pipe.send(("line", line)), *arguments)
     except BookError as error:
@@ -170,3 +168,16 @@ def run(pipe: Connection, work: Callable[..., None], arguments: tuple[object, ..
         pipe.send(("end", traceback.format_exc()))
     else:
         pipe.send(("end", ""))
+
+
+def stop(process: BaseProcess) -> None:
+    process.terminate()
+    process.join(1)
+    process.kill()  # one that would not end
+    process.join()
+
+
+def quietly() -> None:
+    """Leave Ctrl-C to the parent; end at its word, but with no half-written file."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
