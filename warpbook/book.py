@@ -39,6 +39,8 @@ class Book:
 
     def relative(self, path: Path) -> str:
         """`path` as messages and records write it: from the root, with forward slashes."""
+        if path.is_relative_to(self.root) and ".." not in path.parts:  # nearly always, and no disk is asked
+            return path.relative_to(self.root).as_posix()
         try:
             return path.resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:

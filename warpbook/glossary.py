@@ -157,17 +157,23 @@ LANG = {"en": '"en"', "zh": '"zh-Hans"'}
 # -- the links ---------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4)
+def pattern(patterns: tuple[str, ...], names: tuple[str, ...], language: str) -> re.Pattern[str]:
+    """Any of the terms as a group `t<its number>`, those with longer names first."""
+    branches = sorted(range(len(names)), key=lambda i: -len(names[i]))
+    any_term = "|".join(f"(?P<t{i}>{patterns[i]})" for i in branches)
+    if language != "en":
+        return re.compile(any_term)
+    return re.compile(rf"(?<![\w-])(?:{any_term})(?![\w-])", re.IGNORECASE)
+
+
 def link(book: Book, content: str, language: str, root: str) -> str:
     """`content`, a page's HTML, with the first use of each term linked to the glossary; `root` is the way to it."""
     terms = [one for group in read(book) for one in group.terms]
     if not terms:
         return content
-    edge = (r"(?<![\w-])", r"(?![\w-])") if language == "en" else ("", "")
-    branches = sorted(enumerate(terms), key=lambda item: -len(item[1].names[language]))
-    any_term = re.compile(
-        "|".join(f"(?P<t{i}>{edge[0]}(?:{one.patterns[language]}){edge[1]})" for i, one in branches),
-        re.IGNORECASE if language == "en" else 0,
-    )
+    patterns, names = zip(*((one.patterns[language], one.names[language]) for one in terms), strict=True)
+    any_term = pattern(patterns, names, language)
     seen: set[Term | str] = set()
 
     def first_use(match: re.Match[str]) -> str:
@@ -183,7 +189,7 @@ def link(book: Book, content: str, language: str, root: str) -> str:
     at = 0
     for tag in (*TAG.finditer(content), None):
         text = content[at : tag.start() if tag else None]
-        out.append(text if closed else any_term.sub(first_use, text))
+        out.append(text if closed or text.isspace() else any_term.sub(first_use, text))
         if not tag:
             break
         out.append(tag[0])

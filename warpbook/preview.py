@@ -136,9 +136,7 @@ class Edition:
         self.over = False
         self.complete = False  # the whole is there
         self.settled = threading.Event()  # it is, or it will not be
-        self.timer = threading.Timer(PAUSE, self.build)
-        self.timer.daemon = True
-        self.timer.start()
+        threading.Thread(target=self.build, daemon=True).start()
 
     def fresh(self, path: str) -> Path:
         """The folder in which the file for `path` is, made if it was not there yet, if there is to be one at all."""
@@ -170,7 +168,9 @@ class Edition:
             print(line, flush=True)
 
     def build(self) -> None:
-        """The whole site, both languages side by side."""
+        """The whole site, both languages side by side, once nobody edits or waits for a page."""
+        while time.sleep(PAUSE) or any(maker.lock.locked() for maker in list(self.makers.values())):
+            pass
         start = time.monotonic()
         with self.lock:
             if self.over:
@@ -188,7 +188,6 @@ class Edition:
     def end(self) -> None:
         with self.lock:
             self.over = True
-        self.timer.cancel()
         for worker in [*self.makers.values(), *self.jobs]:
             worker.stop()
         self.settled.set()

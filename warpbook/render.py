@@ -70,6 +70,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
     out = Rendered()
     lines: list[str] = []
     fenced = {block.start: block for block in page.blocks}
+    closing = ends(page)
     outputs = Outputs(page, language)
     out.problems += outputs.problems()
     listing: Block | None = None  # the last one shown
@@ -98,7 +99,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
             add_token(out, lines, made, line.text[: len(line.text) - len(line.text.lstrip())])
         else:
             text = substitute(line.text, partial(value, out, where, page, language, values, root))
-            join(lines, text, fresh=i == 0 or (i - 1) in ends(page))
+            join(lines, text, fresh=i == 0 or (i - 1) in closing)
         i += 1
     out.problems += prose.bare(page)
     out.markdown = "\n".join(with_heading(lines, WORDS[language]["sources"])) + "\n"
