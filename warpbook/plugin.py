@@ -20,6 +20,7 @@ from warpbook import (
     citation,
     glossary,
     labs,
+    lean,
     mathematics,
     plain,
     policy,
@@ -63,6 +64,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, KaTeX's style and fonts, the records that numbers link to, and a lab page for each program."""
     for file in [file for file in files if file.src_uri.startswith(f"{style.FOLDER}/")]:
         files.remove(file)
+    lean.trim(files, config.plugins["material/search"].config.lang)
     files.append(File.generated(config, style.ADDRESS, content=style.sheet(state.book)))
     katex = mathematics.modules(state.book) / "katex" / "dist"
     found = [katex / "katex.min.css", *sorted((katex / "fonts").glob("*.woff2"))]
