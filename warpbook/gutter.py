@@ -361,9 +361,8 @@ def excerpt(book: Book, text: str, language: str, root: str) -> str:
     source = (book.root / file).read_text("utf-8").splitlines()[first - 1 : last]
     shown = lines_of([Line(text, file, first + i, 0) for i, text in enumerate(source)], launch)
     coloured = highlight("\n".join(source), get_lexer_by_name("cuda"), HtmlFormatter(nowrap=True)).split("\n")
-    table = drawn(
-        shown, launch["total"], EXCERPT, words, f"{root.rstrip('/')}/" if root else "", coloured[: len(shown)]
-    )
+    root = f"{root.rstrip('/')}/" if root else ""
+    table = drawn(shown, launch["total"], EXCERPT, words, root, coloured[: len(shown)])
     label = f"{words['summary']}: {one.kernel}"
     return (
         f'<div class="wb-lines wb-lines--open" data-search-exclude>'

@@ -227,17 +227,23 @@ def absolute(config: MkDocsConfig, language: str, path: str, url: str) -> str:
     return f"{site}/{path}{url}"
 
 
-def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
-    """Mend two things in Material's templates that are no blocks of theirs.
+def named(output: str) -> str:
+    """Lists of tracks in the navigation, with a name each: Material's label for one with a page of its own is empty."""
+    title = r'([^>]*>\s*<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>)\s*([^<]+?)\s*<'
+    return re.sub(rf'aria-labelledby="__nav_\d+_label"{title}', r'aria-label="\2"\1\2<', output)
 
-    The head links each language's home page, where ours name this page (see theme/main.html); and the search dialog
-    has no name.
+
+def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
+    """Mend three things in Material's templates that are no blocks of theirs.
+
+    The head links each language's home page, where ours name this page (see theme/main.html); and neither the search
+    dialog nor a track's list of pages has a name.
     """
     search = {"en": "Search", "zh": "搜索"}[state.language]
     output = output.replace(
         'data-md-component="search" role="dialog"', f'data-md-component="search" role="dialog" aria-label="{search}"'
     )
-    output = re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output)
+    output = named(re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output))
     return output if config.extra.get("serving") else policy.with_policy(output)  # live reload is an inline script
 
 

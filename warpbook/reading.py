@@ -44,6 +44,7 @@ def exact(page: Page) -> float:
     alone = [match[1] for text in texts if (match := EXPRESSION.fullmatch(text.strip()))]
     code = sum(len(block.lines) for block in page.blocks)
     text = prose(page)
+    text = re.sub(f"{TECHNICAL}+(?:\n{TECHNICAL}+)+", " ", text)  # a formula on lines of its own has its own rule
     text = re.sub(f"{TECHNICAL}+", " x ", text).replace(ASIDE, " ")
     han = len(HAN.findall(text))
     words = len(WORD.findall(HAN.sub(" ", text))) + sum(len(EXPRESSION.findall(line)) for line in texts) - len(alone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from warpbook.book import Book
 
 FOLDER = "style"  # under theme/
-PARTS = (
+PARTS = (  # later ones win
     "colours",
     "frame",
     "text",
@@ -17,7 +17,7 @@ PARTS = (
     "labs",
     "home",
     "screens",
-)  # later ones win
+)
 ADDRESS = "assets/site.css"
 
 

@@ -36,24 +36,24 @@ WORDS = {
         "page": "1 page",
         "sum": "{pages} · {time}",
         "time": "{time} · {number} of {of} in {track}",
+        "alone": "{time} · {track}",
         "for": "[{title}]({url}), for {of}",
         "comma": ", ",
         "colon": ": ",
         "stop": ".",
         "through": "Paths through this track",
-        "begin": "Begin with",
     },
     "zh": {
         "pages": "{} 篇",
         "page": "1 篇",
         "sum": "{pages} · {time}",
         "time": "阅读约 {time} · {track}，第 {number} 篇，共 {of} 篇",
+        "alone": "阅读约 {time} · {track}",
         "for": "[{title}]({url})，读《{of}》时要用",
         "comma": "、",
         "colon": "：",
         "stop": "。",
         "through": "经过本部分的路线",
-        "begin": "从这里开始：",
     },
 }
 
@@ -206,10 +206,10 @@ def all_articles(book: Book, language: str, page: Page) -> list[str]:
     for track in read(book, language):
         anchor = track.page.path.parent.name
         lines += ["", f"### [{track.title}]({address(track.page, page)}) {{ #{anchor} }}", "", summary(track.page), ""]
-        for number, entry in enumerate(track.entries, 1):
+        for entry in track.entries:
             about = f"{summary(entry.page)} {time(entry.minutes, language)}"
             colon = WORDS[language]["colon"]
-            lines.append(f"{number}. [{entry.title}]({address(entry.page, page)}){colon}{lower(about, language)}")
+            lines.append(f"- [{entry.title}]({address(entry.page, page)}){colon}{lower(about, language)}")
     return lines
 
 
@@ -282,7 +282,8 @@ def line(book: Book, page: Page, language: str) -> str:
             if entry.page.path == page.path:
                 link = f'<a href="../">{track.title}</a>'
                 shown = reading.shown(entry.minutes, language)
-                return said(words["time"].format(time=shown, number=number, of=len(track.entries), track=link))
+                form = words["time" if len(track.entries) > 1 else "alone"]
+                return said(form.format(time=shown, number=number, of=len(track.entries), track=link))
     return ""
 
 

@@ -75,3 +75,16 @@ def test_a_browser_finds_nothing_wrong(
 @pytest.mark.timeout(120)
 def test_each_language_is_searched(site: Path, serve: Callable[[Path], str], look: Callable[..., None]) -> None:
     look("browse.mjs", serve(site))
+
+
+@pytest.mark.timeout(120)
+def test_home_in_one_screen_and_the_way_through_the_articles(
+    site: Path, serve: Callable[[Path], str], look: Callable[..., None]
+) -> None:
+    look("home.mjs", serve(site))
+
+
+def test_a_lab_page_leads_back_to_its_article(site: Path) -> None:
+    for place in ("", "zh/"):
+        lab = (site / place / "snippets/reduction/ladder/index.html").read_text("utf-8")
+        assert '<a href="../../../optimisation/reduction/">' in lab
