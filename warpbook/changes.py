@@ -1,4 +1,4 @@
-"""What changed in the book, and when: docs/changes.toml, kept by hand, newest first."""
+"""What changed in the book, and when: docs/changes.toml, kept by hand, newest first; `{{ changes }}` lists it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from warpbook.book import LANGUAGES, Book, BookError
+from warpbook.pages import Page
 
 FILE = "changes.toml"
 KEYS = {"date", "pages", *LANGUAGES}
@@ -43,6 +44,29 @@ def today() -> date:
 def of(book: Book, page: str) -> list[Change]:
     """The changes of one page, newest first."""
     return [change for change in read(book) if page in change.pages]
+
+
+def title(book: Book, page: str, language: str) -> str:
+    return Page(book, book.docs / language / f"{page}.md").title
+
+
+def address(root: str, page: str) -> str:
+    """Where a page is, `root` being its language's home."""
+    return root + f"{page}/".removesuffix("index/")
+
+
+def markdown(book: Book, language: str) -> list[str]:
+    """All changes as Markdown, day by day, for a page beside the home page."""
+    colon, comma = {"en": (": ", ", "), "zh": ("：", "、")}[language]
+    lines: list[str] = []
+    last = None
+    for change in read(book):
+        if change.date != last:
+            lines += ["", f"## {change.date} {{ #day-{change.date} }}", ""]
+        last = change.date
+        pages = comma.join(f"[{title(book, page, language)}]({page}.md)" for page in change.pages)
+        lines.append(f"- {pages}{colon}{change.says[language]}")
+    return [*lines, ""]
 
 
 @lru_cache(maxsize=4)

@@ -18,6 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     serve.add_argument("--port", type=int, default=8000)
     site = commands.add_parser("site", help="build the site, strictly")
     site.add_argument("--output", type=Path, help="where (default: site/)")
+    offline = commands.add_parser("offline", help="the built site as an archive that is read without a server")
+    offline.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
     record = commands.add_parser("record", help="run pages and programs on this machine's device and keep what it said")
     record.add_argument("--only", metavar="ARTICLE", action="append", default=[], help="this article; may be repeated")
     record.add_argument("--update", action="store_true", help="run again what is fresh, too")
@@ -48,6 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
             output = builder.build(book, options.output or book.root / "site")
             pages = sum(1 for _ in output.rglob("index.html"))
             print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
+        elif options.command == "offline":
+            return offline_site(book, options.site or book.root / "site")
         elif options.command == "record":
             from warpbook.recorder import record as run
 
@@ -74,6 +78,15 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; what was finished is kept", file=sys.stderr)
         return 130
+    return 0
+
+
+def offline_site(book: Book, site: Path) -> int:
+    from warpbook import downloads, offline
+
+    archive = offline.pack(site)
+    downloads.show(site)
+    print(f"{book.relative(archive)}: {downloads.size(archive)}")
     return 0
 
 

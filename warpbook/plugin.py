@@ -18,6 +18,7 @@ from mkdocs.utils import get_relative_url
 
 from warpbook import (
     citation,
+    feed,
     glossary,
     labs,
     lean,
@@ -61,11 +62,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """The style sheet, KaTeX's style and fonts, the records that numbers link to, and a lab page for each program."""
+    """The style sheet, the feed, KaTeX's style and fonts, the records that numbers link to, a lab page a program."""
     for file in [file for file in files if file.src_uri.startswith(f"{style.FOLDER}/")]:
         files.remove(file)
     lean.trim(files, config.plugins["material/search"].config.lang)
     files.append(File.generated(config, style.ADDRESS, content=style.sheet(state.book)))
+    files.append(File.generated(config, feed.NAME, content=feed.feed(state.book, state.language, home(config))))
     katex = mathematics.modules(state.book) / "katex" / "dist"
     found = [katex / "katex.min.css", *sorted((katex / "fonts").glob("*.woff2"))]
     for path in found:
@@ -253,5 +255,8 @@ def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> s
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    url = (config.site_url or "/").rstrip("/") + "/"
-    takeaway.write(state.book, state.language, state.plain, Path(config.site_dir), url)
+    takeaway.write(state.book, state.language, state.plain, Path(config.site_dir), home(config))
+
+
+def home(config: MkDocsConfig) -> str:
+    return (config.site_url or "/").rstrip("/") + "/"

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import charts, claims, devices, errata, explore, glossary, gutter, ledger, prose, records, tracks
+from warpbook import changes, charts, claims, devices, errata, explore, glossary, gutter, ledger, prose, records, tracks
 from warpbook.book import SOFTCUDA, BookError
 from warpbook.pages import Block, Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
@@ -22,11 +22,11 @@ from warpbook.values import EXPRESSION, Values, hold_together, render, substitut
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
 DIRECTIVE = re.compile(
-    r"(claims|glossary|errata|tracks|track|paths|articles|ledger|devices|"
+    r"(claims|changes|glossary|errata|tracks|track|paths|articles|ledger|devices|"
     r"lines:[\w#@./-]+|gutter:[\w:#@./-]+|chart:[^{}]+|explore:[^{}]+|"
     r"figure:[a-z0-9_-]+|output:[\w./-]+)\Z"
 )
-WRITTEN = ("glossary", "errata", "tracks", "track", "paths", "articles")  # as Markdown, by `written`
+WRITTEN = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles")  # as Markdown, by `written`
 NOTE = re.compile(r"\[\^[^\]]+\]:")
 WORDS = {
     "en": {
@@ -136,7 +136,9 @@ def value(out: Rendered, where: str, page: Page, language: str, values: Values, 
 
 
 def written(out: Rendered, what: str, page: Page, language: str, values: Values, root: str) -> str:
-    """Markdown put together from elsewhere: the glossary's terms, all pages' corrections, the order of reading."""
+    """Markdown put together from elsewhere: the glossary's terms, all corrections, all changes, the order of reading."""
+    if what == "changes":
+        return "\n".join(changes.markdown(page.book, language))
     if what == "glossary":
         return "\n".join(glossary.markdown(page.book, language))
     if what != "errata":

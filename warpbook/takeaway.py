@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from warpbook import llms, notebooks, records
+from warpbook import downloads, llms, notebooks, records
 from warpbook.book import PRIMARY, Book, write_text
 from warpbook.pages import Page
 
@@ -36,7 +36,8 @@ def links(page: Page, language: str) -> str:
             found.append((COLAB.format(repository=repository(), language=language, name=name), words["colab"]))
     items = "".join(f'<li><a href="{url}"{download(url)}>{text}</a></li>' for url, text in found)
     label = words["label"]
-    return f'<section class="wb-programs" aria-label="{label}"><p>{label}</p><ul>{items}</ul></section>'
+    book = downloads.section(language) if page.path.parent == page.book.docs / language and stem == "index" else ""
+    return f'<section class="wb-programs" aria-label="{label}"><p>{label}</p><ul>{items}</ul></section>{book}'
 
 
 def download(url: str) -> str:

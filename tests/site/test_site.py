@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
 
-from warpbook import links, policy
+from warpbook import downloads, links, offline, policy
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -88,3 +90,38 @@ def test_a_lab_page_leads_back_to_its_article(site: Path) -> None:
     for place in ("", "zh/"):
         lab = (site / place / "snippets/reduction/ladder/index.html").read_text("utf-8")
         assert '<a href="../../../optimisation/reduction/">' in lab
+
+
+@pytest.fixture(scope="session")
+def unpacked(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive for offline reading, in a folder with a blank and a Han character in its name."""
+    archive = offline.pack(site)
+    folder = tmp_path_factory.mktemp("taken") / "my 书"
+    zipfile.ZipFile(archive).extractall(folder)
+    archive.unlink()  # the other tests' site is as it was
+    return folder / offline.FOLDER
+
+
+@pytest.mark.timeout(180)
+def test_the_archive_is_read_without_a_server(unpacked: Path, look: Callable[..., None]) -> None:
+    look("offline.mjs", str(unpacked))
+
+
+def test_every_link_of_the_archive_names_a_file(unpacked: Path) -> None:
+    for page, found in links.pages(unpacked).items():
+        for link in found.links:
+            target = urldefrag(urljoin(links.SITE + page, link))[0]
+            if target.startswith(links.SITE):
+                assert (unpacked / unquote(urlsplit(target).path).lstrip("/")).is_file(), f"{page}: {link}"
+
+
+def test_home_leads_to_what_can_be_taken_away(site: Path) -> None:
+    home = site / "zh" / "index.html"
+    assert not downloads.LIST.search(home.read_text("utf-8"))[0].count("warpbook")  # type: ignore[index]
+    (site / downloads.ARCHIVE).write_bytes(bytes(1_250_000))
+    downloads.show(site)
+    assert '<a href="../warpbook.zip" download>中英文离线版（zip，1.2\u00a0MB）</a>' in home.read_text("utf-8")
+    assert not links.internal(site, links.pages(site))
+    (site / downloads.ARCHIVE).unlink()
+    downloads.show(site)
+    assert "warpbook.zip" not in home.read_text("utf-8")
