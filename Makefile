@@ -1,6 +1,6 @@
 # Warpbook.  Each target does the set-up that it needs, and calls one tool.
 #
-#   make serve        the site in both languages at localhost:8000
+#   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page
 #   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest)
 #   make site         the site into site/ (Chinese under site/zh/), strictly
 #   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew;

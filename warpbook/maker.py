@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from mkdocs.commands import build as mkdocs
+from mkdocs.commands.build import _build_page, _populate_page
 from mkdocs.exceptions import MkDocsException
+from mkdocs.structure.files import get_files, set_exclusions
+from mkdocs.structure.nav import get_navigation
 from mkdocs.structure.pages import Page
 
 from warpbook.book import Book, BookError
-from warpbook.site import CONFIGS, PLACES, Tell, configuration, messages, processes, quietly, stop
+from warpbook.site import CONFIGS, PLACES, Tell, begin, configuration, messages, processes, stop
 
 
 class Maker:
@@ -21,7 +24,9 @@ class Maker:
     def __init__(self, book: Book, language: str, root: Path, url: str) -> None:
         self.language, self.lock = language, threading.Lock()
         self.pipe, theirs = processes().Pipe()
-        self.process = processes().Process(target=work, args=(theirs, book, language, root, url), daemon=True)
+        self.process = processes().Process(
+            target=work, args=(theirs, dict(os.environ), book, language, root, url), daemon=True
+        )
         self.process.start()
         theirs.close()
 
@@ -36,7 +41,7 @@ class Maker:
                 while True:
                     kind, said = self.pipe.recv()
                     if kind == "end":
-                        return said
+                        return said[0], said[1]
                     tell(str(said))
             except (EOFError, OSError):
                 return True, f"the process that makes pages ({self.language}) has ended"
@@ -45,26 +50,27 @@ class Maker:
         stop(self.process)
 
 
-def work(pipe: Connection, book: Book, language: str, root: Path, url: str) -> None:
+def work(pipe: Connection, environment: dict[str, str], book: Book, language: str, root: Path, url: str) -> None:
     """What the process does: answer each address with (whether it is a file of the site, what is wrong)."""
-    quietly()
+    begin(environment)
     with messages(lambda line: pipe.send(("line", line))):
-        stage, wrong = None, ""
+        stage, broken = None, ""
         try:
             stage = Stage(book, language, root / PLACES[language], url)
         except BaseException as error:  # MkDocs' Abort is a SystemExit
-            wrong = explained(error, language)
+            broken = explained(error, language)
         while True:
             try:
                 address = pipe.recv()
             except EOFError:
                 return
-            found: bool | None = True
+            made: bool | None = True
+            wrong = broken
             try:
-                found = stage.make(address) if stage else True
+                made = stage.make(address) if stage else True
             except BaseException as error:
                 wrong = explained(error, language)
-            pipe.send(("end", (found, wrong)))
+            pipe.send(("end", (made, wrong)))
 
 
 def explained(error: BaseException, language: str) -> str:
@@ -85,12 +91,12 @@ class Stage:
         config = config.plugins.on_config(config)
         config.plugins["material/search"].config.enabled = False  # the index is of all pages
         config.plugins.on_pre_build(config=config)
-        files = mkdocs.get_files(config)
+        files = get_files(config)
         self.env = config.theme.get_env()
         files.add_files_from_theme(self.env, config)
         self.files = config.plugins.on_files(files, config=config)
-        mkdocs.set_exclusions(self.files, config)
-        self.nav = config.plugins.on_nav(mkdocs.get_navigation(self.files, config), config=config, files=self.files)
+        set_exclusions(self.files, config)
+        self.nav = config.plugins.on_nav(get_navigation(self.files, config), config=config, files=self.files)
         self.pages = self.files.documentation_pages()
         for file in self.pages:
             if file.page is None:
@@ -108,7 +114,7 @@ class Stage:
         if file.page is None:
             file.copy_file()
             return True
-        mkdocs._populate_page(file.page, self.config, self.files)
+        _populate_page(file.page, self.config, self.files)
         self.env = self.config.plugins.on_env(self.env, config=self.config, files=self.files)
-        mkdocs._build_page(file.page, self.config, self.pages, self.nav, self.env)
+        _build_page(file.page, self.config, self.pages, self.nav, self.env)
         return True

@@ -169,8 +169,9 @@ class Edition:
 
     def build(self) -> None:
         """The whole site, both languages side by side, once nobody edits or waits for a page."""
-        while time.sleep(PAUSE) or any(maker.lock.locked() for maker in list(self.makers.values())):
-            pass
+        time.sleep(PAUSE)
+        while any(maker.lock.locked() for maker in list(self.makers.values())):
+            time.sleep(PAUSE)
         start = time.monotonic()
         with self.lock:
             if self.over:
@@ -188,8 +189,10 @@ class Edition:
     def end(self) -> None:
         with self.lock:
             self.over = True
-        for worker in [*self.makers.values(), *self.jobs]:
-            worker.stop()
+        for maker in self.makers.values():
+            maker.stop()
+        for job in self.jobs:
+            job.stop()
         self.settled.set()
 
 

@@ -138,7 +138,9 @@ class Job:
     def __init__(self, work: Callable[..., None], *arguments: object) -> None:
         context = processes()
         self.pipe, theirs = context.Pipe(duplex=False)
-        self.process: BaseProcess = context.Process(target=run, args=(theirs, work, arguments), daemon=True)
+        self.process: BaseProcess = context.Process(
+            target=run, args=(theirs, dict(os.environ), work, arguments), daemon=True
+        )
         self.process.start()
         theirs.close()
 
@@ -158,8 +160,10 @@ class Job:
         stop(self.process)
 
 
-def run(pipe: Connection, work: Callable[..., None], arguments: tuple[object, ...]) -> None:
-    quietly()
+def run(
+    pipe: Connection, environment: dict[str, str], work: Callable[..., None], arguments: tuple[object, ...]
+) -> None:
+    begin(environment)
     try:
         work(lambda line: pipe.send(("line", line)), *arguments)
     except BookError as error:
@@ -177,7 +181,9 @@ def stop(process: BaseProcess) -> None:
     process.join()
 
 
-def quietly() -> None:
-    """Leave Ctrl-C to the parent; end at its word, but with no half-written file."""
+def begin(environment: dict[str, str]) -> None:
+    """In a new process: take the parent's environment, leave Ctrl-C to it, and end at its word with no half file."""
+    os.environ.clear()  # of the day when the first process was made
+    os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

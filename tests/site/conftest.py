@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -19,6 +20,39 @@ from warpbook import mathematics
 from warpbook.book import Book
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+PAGE = """# Copying { #copying }
+
+A copy reaches {{ rate }} with any warp.
+
+```cuda
+--8<-- "snippets/copying/copy.cu"
+```
+"""
+RECORD = {
+    "format": 2,
+    "machines": {"m": {"name": "NVIDIA H200"}},
+    "programs": {
+        "copying/copy.py": {
+            "code": "",
+            "machine": "m",
+            "date": "2026-11-22T02:10:00Z",
+            "stdout": "",
+            "values": {"rate": {"value": 4e12, "unit": "B/s"}},
+        }
+    },
+    "blocks": {"printed": []},
+    "counters": {},
+}
+GLOSSARY = """[[group]]
+en = "Hardware"
+zh = "硬件"
+[[group.term]]
+en = "warp"
+zh = "线程束"
+says.en = "Threads that run together."
+says.zh = "一起执行的线程。"
+"""
 
 
 @pytest.fixture(scope="session")
@@ -76,3 +110,29 @@ def look(book: Book, browser: str) -> Callable[..., None]:
             pytest.fail("\n".join(f"/{p['page']} ({p['scheme']}): {p['what']}" for p in problems), pytrace=False)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def small_site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """A book of two pages, in both languages, with the theme and the code of the real one."""
+    root = tmp_path_factory.mktemp("book")
+    for name in ("warpbook", "theme"):
+        shutil.copytree(book.root / name, root / name)
+    (root / "node_modules").symlink_to(book.root / "node_modules")
+    for name, home in (("mkdocs.yml", "Home"), ("mkdocs.zh.yml", "首页")):
+        config = (book.root / name).read_text("utf-8")
+        nav = f"nav:\n  - {home}: index.md\n  - Copying: copying.md\n"
+        (root / name).write_text(re.sub(r"^nav:\n(.*\n)*?(?=\n)", nav, config, flags=re.MULTILINE), "utf-8")
+    texts = {
+        "docs/glossary.toml": GLOSSARY,
+        "docs/en/index.md": "# Home\n",
+        "docs/zh/index.md": "# 首页\n",
+        "docs/en/copying.md": PAGE,
+        "docs/zh/copying.md": PAGE,
+        "snippets/copying/copy.cu": "__global__ void copy() {}\n",
+        "records/nvidia-h200/copying.json": json.dumps(RECORD),
+    }
+    for name, text in texts.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    return Book(root)

@@ -1,0 +1,139 @@
+"""`make serve`: an edit is seen as soon as its page is made; nobody waits for the others, and nothing old stays."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from warpbook.book import Book
+
+
+class Reader:
+    """A browser with one page open, and the terminal that serves it."""
+
+    def __init__(self, process: subprocess.Popen[str], output: Path, address: str) -> None:
+        self.process, self.output, self.address = process, output, address
+
+    @property
+    def said(self) -> list[str]:
+        return self.output.read_text("utf-8").splitlines()
+
+    def read(self, page: str) -> str:
+        try:
+            with urlopen(f"{self.address}{page}", timeout=60) as answer:
+                return str(answer.read().decode())
+        except HTTPError as error:
+            return str(error.code)
+
+    def reloads(self, page: str) -> None:
+        """Wait as the page's own script does, until it would be loaded again."""
+        epoch, number = re.search(r"livereload\((\d+), (\d+)\);", page).groups()  # type: ignore[union-attr]
+        assert int(self.read(f"livereload/{epoch}/{number}")) > int(epoch)
+
+    def settle(self) -> None:
+        """Wait until the whole site is built."""
+        end = time.monotonic() + 60
+        while not self.said or not self.said[-1].startswith("all "):
+            assert time.monotonic() < end and self.process.poll() is None, self.said
+            time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def reader(small_site: Book, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    output = tmp_path_factory.mktemp("terminal") / "said"
+    with socket.create_server(("localhost", 0)) as free:
+        port = free.getsockname()[1]
+    with output.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "warpbook", "serve", "--port", str(port)],
+            cwd=small_site.root,
+            env={**os.environ, "PYTHONPATH": str(small_site.root)},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    reader = Reader(process, output, f"http://localhost:{port}/")
+    try:
+        reader.settle()
+        yield reader
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+
+
+Change = Callable[[str], str]
+
+
+def replaced(old: str, new: str) -> Change:
+    return lambda text: text.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "page", "shown"),
+    [
+        ("docs/en/copying.md", replaced("any", "one"), "copying/", "with one"),
+        ("docs/zh/copying.md", replaced("any", "每个"), "zh/copying/", "with 每个"),
+        ("snippets/copying/copy.cu", replaced("copy()", "copied()"), "copying/", "copied"),
+        ("records/nvidia-h200/copying.json", replaced("4000000000000.0", "5000000000000.0"), "copying/", "5.00"),
+        ("docs/glossary.toml", replaced("run together", "run at once"), "copying/", "run at once"),
+        (
+            "theme/main.html",
+            replaced("{% block extrahead %}", "{% block extrahead %}<!-- new -->"),
+            "copying/",
+            "new -->",
+        ),
+        ("mkdocs.yml", replaced("Copying: copying.md", "Copies: copying.md"), "", "Copies"),
+        ("warpbook/takeaway.py", replaced("Take this page", "Walk away"), "copying/", "Walk away"),
+    ],
+    ids=["English", "Chinese", "kernel", "record", "glossary", "template", "navigation", "code"],
+)
+def test_an_edit_is_shown_when_its_page_is_made(
+    reader: Reader, small_site: Book, file: str, change: Change, page: str, shown: str
+) -> None:
+    """The terminal says which pages were made: this one, once. A whole build would be told, and is not waited for."""
+    before = reader.read(page)
+    path, lines = small_site.root / file, len(reader.said)
+    path.write_text(change(path.read_text("utf-8")), "utf-8")
+    reader.reloads(before)
+    after = reader.read(page)
+    assert re.search(shown, after)
+    made = [line for line in reader.said[lines:] if re.search(r" in [\d.]+ s$", line)]
+    assert len(made) == 1 and made[0].startswith(f"/{page} in ")
+
+
+def test_a_page_comes_and_goes(reader: Reader, small_site: Book) -> None:
+    """What is made of all pages together is waited for, and then it is as new as they are."""
+    home, file = reader.read(""), small_site.docs / "en" / "new.md"
+    file.write_text("# New\n\nFresh words.\n", "utf-8")
+    reader.reloads(home)
+    assert "Fresh words" in reader.read("new/")
+    for made_of_all in ("new.md", "search/search_index.json"):
+        assert "Fresh words" in reader.read(made_of_all)
+    home = reader.read("")
+    file.unlink()
+    reader.reloads(home)
+    assert reader.read("new/") == reader.read("new.md") == "404"
+    assert "Fresh words" not in reader.read("search/search_index.json")
+
+
+def test_a_mistake_is_shown_until_it_is_mended(reader: Reader, small_site: Book) -> None:
+    home, file = reader.read(""), small_site.root / "mkdocs.yml"
+    right = file.read_text("utf-8")
+    file.write_text(right + "\ntheme: nowhere\n", "utf-8")
+    reader.reloads(home)
+    wrong = reader.read("")
+    assert "mkdocs.yml: " in wrong
+    file.write_text(right, "utf-8")
+    reader.reloads(wrong)
+    assert "mkdocs.yml: " not in reader.read("")
