@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import logging
 import re
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -144,20 +146,29 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
     content = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", content)  # the empty corner of a table heads nothing
     if name in state.pages:
         check_rendered(content, state.pages[name])
-        content = under_heading(content, tracks.line(state.book, state.pages[name], state.language))
-        content = under_heading(content, lag(state.pages[name]))
+        content = under_heading(content, told(partial(tracks.line, state.book, state.pages[name], state.language)))
+        content = under_heading(content, told(partial(lag, state.pages[name])))
         if state.pages[name].article not in glossary.UNLINKED:
             content = glossary.link(state.book, content, state.language, root)
         content += labs.links(state.book, state.pages[name].article, state.language, root)
         content += takeaway.links(state.pages[name], state.language)
-        content += citation.fold(state.pages[name], state.language, page.canonical_url or "")
+        content += told(partial(citation.fold, state.pages[name], state.language, page.canonical_url or ""))
     return render.place(content, state.tokens.get(name, {}))
 
 
-def under_heading(content: str, told: str) -> str:
-    """The page with something more under its heading, below what is there; at its top where it has no heading."""
+def told(make: Callable[[], str]) -> str:
+    """What `make` makes; where it cannot, a warning says why, and the page goes without."""
+    try:
+        return make()
+    except BookError as error:
+        log.warning(str(error))
+        return ""
+
+
+def under_heading(content: str, more: str) -> str:
+    """The page with `more` under its heading, below its reading time; at its top where it has no heading."""
     place = re.search(r"</h1>(?:<p class=\"wb-time.*?</p>)?|\A(?!.*</h1>)", content, re.DOTALL)
-    return content[: place.end()] + told + content[place.end() :] if place else content
+    return content[: place.end()] + more + content[place.end() :] if place else content
 
 
 def lag(page: Page) -> str:
@@ -165,11 +176,7 @@ def lag(page: Page) -> str:
     english = state.book.docs / "en" / page.path.relative_to(state.book.docs / state.language)
     if state.language not in translation.LAGS or not english.exists():
         return ""
-    try:
-        return translation.banner(Page(state.book, english), page, state.language)
-    except BookError as error:
-        log.warning(str(error))
-        return ""
+    return translation.banner(Page(state.book, english), page, state.language)
 
 
 def check_rendered(content: str, page: Page) -> None:

@@ -194,7 +194,7 @@ def all_tracks(book: Book, language: str, page: Page) -> list[str]:
 def all_ways(book: Book, language: str, page: Page) -> list[str]:
     lines = ['<div class="wb-paths" markdown>']
     for one in ways(book, language):
-        lines += ['<div class="wb-path" markdown>', "", f"### {one.title} {{ #{one.name} }}", ""]
+        lines += ['<div class="wb-path" markdown>', "", one.title, f"{{ #{one.name} .wb-path__name }}", ""]
         lines += [f"{time(one.minutes, language)} {one.says}", ""]
         lines += [f"{i}. [{entry.title}]({address(entry.page, page)})" for i, entry in enumerate(one.entries, 1)]
         lines += ["", "</div>"]

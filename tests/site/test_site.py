@@ -11,7 +11,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
 
-from warpbook import downloads, links, offline, policy
+from warpbook import downloads, links, offline, policy, tracks
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -80,10 +80,20 @@ def test_each_language_is_searched(site: Path, serve: Callable[[Path], str], loo
 
 
 @pytest.mark.timeout(120)
-def test_home_in_one_screen_and_the_way_through_the_articles(
-    site: Path, serve: Callable[[Path], str], look: Callable[..., None]
-) -> None:
+def test_home_in_one_screen(site: Path, serve: Callable[[Path], str], look: Callable[..., None]) -> None:
     look("home.mjs", serve(site))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_next_leads_from_home_through_every_article_in_order(book: Book, site: Path, language: str) -> None:
+    page = root = site if language == "en" else site / language
+    for entry in tracks.articles(book, language).values():
+        text = (page / "index.html").read_text("utf-8")
+        link = re.search(r'<a href="([^"]*)" class="md-footer__link md-footer__link--next"', text)
+        assert link, page
+        page = (page / link[1]).resolve()
+        assert page == (root / entry.page.path.relative_to(book.docs / language).with_suffix("")).resolve()
+        assert 'class="wb-time wb-time--page"' in (page / "index.html").read_text("utf-8")
 
 
 def test_a_lab_page_leads_back_to_its_article(site: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_track_needs_what_its_first_page_needs_and_what_later_ones_need_of_oth
 def test_home_lists_tracks_paths_and_every_article(three):
     assert '- [First](first/index.md)\n    <span class="wb-time">2 pages · 20 min</span>' in lines(three, "tracks")
     paths = lines(three, "paths")
-    assert '### Short { #short }\n\n<span class="wb-time">20 min</span> For the hurried.' in paths
+    assert 'Short\n{ #short .wb-path__name }\n\n<span class="wb-time">20 min</span> For the hurried.' in paths
     assert "1. [A: the start](first/a.md)\n2. [C](second/c.md)" in paths
     assert "- [B](first/b.md): what b says." in lines(three, "articles")
 
