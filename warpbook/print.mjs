@@ -17,15 +17,12 @@ await page.evaluate(assemble, { files, url: job.url });
 await page.evaluate(() => document.fonts.ready);
 
 const options = { preferCSSPageSize: true, printBackground: true, outline: true, tagged: true };
-const clock = Date.now(), tell = (what) => process.env.DEBUG && console.error(what, Date.now() - clock);
 const numbers = pageNumbers(await page.pdf(options)); // the table of contents is as long without them as with them
 await page.evaluate((found) => {
   for (const line of document.querySelectorAll(".wb-contents a"))
     line.querySelector(".wb-contents__page").textContent = found[line.hash.slice(1)] ?? "";
 }, numbers);
-tell("first");
 const made = await page.pdf(options);
-tell("second");
 writeFileSync(job.out, made);
 console.log(JSON.stringify({ pages: pagesOf(made.toString("latin1")).length }));
 await browser.close();

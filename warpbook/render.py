@@ -136,7 +136,7 @@ def value(out: Rendered, where: str, page: Page, language: str, values: Values, 
 
 
 def written(out: Rendered, what: str, page: Page, language: str, values: Values, root: str) -> str:
-    """Markdown put together from elsewhere: the glossary's terms, all corrections, all changes, the order of reading."""
+    """Markdown put together from elsewhere: changes, the glossary's terms, all corrections, the order of reading."""
     if what == "changes":
         return "\n".join(changes.markdown(page.book, language))
     if what == "glossary":

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
 
-from warpbook import downloads, links, offline, policy
+from warpbook import downloads, links, offline, pdf, policy
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -125,3 +125,18 @@ def test_home_leads_to_what_can_be_taken_away(site: Path) -> None:
     (site / downloads.ARCHIVE).unlink()
     downloads.show(site)
     assert "warpbook.zip" not in home.read_text("utf-8")
+
+
+@pytest.mark.timeout(180)
+def test_a_page_is_printed_with_an_outline_tags_links_and_fonts(book: Book, site: Path, browser: str) -> None:
+    file, pages = pdf.write(book, site, "zh", browser, only=["softcuda", "profile-your-kernel"])
+    made = file.read_bytes()
+    file.unlink()
+    assert 5 < pages < 40 and made.startswith(b"%PDF")
+    for wanted in (b"/Outlines", b"/StructTreeRoot", b"/MarkInfo", b"/Lang (zh-Hans)", b"/FontFile2"):
+        assert wanted in made, wanted
+    links = re.findall(rb"/Type /Annot\s*/Subtype /Link.{0,300}?endobj", made, re.DOTALL)
+    assert any(b"/Dest /profile-your-kernel" in link for link in links)  # from page to page within the PDF
+    assert any(b"/URI (https://warpbook.example/zh/" in link for link in links)  # what only the site has
+    fonts = re.findall(rb"/Type /FontDescriptor.{0,600}?endobj", made, re.DOTALL)
+    assert fonts and all(b"/FontFile" in font or b"/FontName /Type3" in font for font in fonts)
