@@ -51,9 +51,7 @@ def test_a_language_with_fewer_items(small, write):
     write("docs/zh/t/x.md", ZH)
     assert goals.problems(pair_of_pages(small, "x")) == []
     write("docs/zh/t/x.md", ZH.replace("    - count;\n", ""))
-    assert goals.problems(pair_of_pages(small, "x")) == [
-        "docs/zh/t/x.md: 1 items in goals, where docs/en/t/x.md has 2"
-    ]
+    assert goals.problems(pair_of_pages(small, "x")) == ["docs/zh/t/x.md: 1 items in goals, where docs/en/t/x.md has 2"]
 
 
 def test_every_article_of_the_book(book):
