@@ -3,6 +3,8 @@
 #   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page
 #   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest)
 #   make site         the site into site/ (Chinese under site/zh/), strictly
+#   make offline      site/warpbook.zip: both languages, to unpack and read without a server or a network
+#   make pdf          site/warpbook-en.pdf and -zh.pdf: the book, printed by an installed Chromium
 #   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew;
 #                     SHARD=1/2: the first half)
 #   make setup        only the set-up, into .venv
@@ -26,7 +28,7 @@
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 RUN := .venv/bin/python -m
 
-.PHONY: setup setup-site serve site test record claims lint lock clean
+.PHONY: setup setup-site setup-print serve site offline pdf test record claims lint lock clean
 .PHONY: test-pycuda sweep fuzz sanitize bench wheel aarch64
 
 setup:
@@ -35,11 +37,20 @@ setup:
 setup-site:
 	@$(PYTHON) tools/setup_env.py site
 
+setup-print:
+	@$(PYTHON) tools/setup_env.py print
+
 serve: setup-site
 	@$(RUN) warpbook serve
 
 site: setup-site
 	@$(RUN) warpbook site
+
+offline: site
+	@$(RUN) warpbook offline
+
+pdf: setup-print site
+	@$(RUN) warpbook pdf
 
 test: setup
 	@$(RUN) pytest $(ARGS)

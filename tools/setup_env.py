@@ -1,6 +1,7 @@
 """Set-up: bring .venv to what the locks, softcuda's sources and this file say.  `make setup` calls it.
 
     python3 tools/setup_env.py site     what `make serve` needs: no compiler, no CUDA package
+    python3 tools/setup_env.py print    what `make pdf` needs besides: a browser's driver
     python3 tools/setup_env.py all      everything: also the compiler packages, PyCUDA, softcuda, tests and lint
 
 Each step has a digest of what it depends on, kept in .venv/.warpbook.json once the step has succeeded, so that a step
@@ -246,7 +247,16 @@ def steps(wanted: str) -> list[Step]:
         undoes=("site", "all", "pycuda", "softcuda", "book"),
     )
     book = Step("book", "the book", digest(ROOT / "pyproject.toml"), install_book)
-    if wanted == "site":
+    katex = Step("katex", "KaTeX", katex_inputs, lambda: install_node_packages("--omit=dev"), made=(NODE / "katex",))
+    node = Step(
+        "node",
+        "Node packages",
+        digest(npm_lock),
+        install_node_packages,
+        made=(NODE / "katex", NODE / "playwright-core"),
+        covers={"katex": katex_inputs},
+    )
+    if wanted in ("site", "print"):
         return [
             venv,
             Step(
@@ -257,7 +267,7 @@ def steps(wanted: str) -> list[Step]:
                 undoes=("all",),
             ),
             book,
-            Step("katex", "KaTeX", katex_inputs, lambda: install_node_packages("--omit=dev"), made=(NODE / "katex",)),
+            katex if wanted == "site" else node,
         ]
     return [
         venv,
@@ -272,14 +282,7 @@ def steps(wanted: str) -> list[Step]:
         Step("pycuda", "PyCUDA from its sources (two minutes, the first time)", digest(pycuda), install_pycuda),
         Step("softcuda", "softcuda", digest(*files_under(ROOT / "softcuda")), install_softcuda),
         book,
-        Step(
-            "node",
-            "Node packages",
-            digest(npm_lock),
-            install_node_packages,
-            made=(NODE / "katex", NODE / "playwright-core"),
-            covers={"katex": katex_inputs},
-        ),
+        node,
     ]
 
 
@@ -326,7 +329,7 @@ def set_up(wanted: str) -> None:
 
 
 def main() -> int:
-    if sys.argv[1:] not in (["site"], ["all"]):
+    if sys.argv[1:] not in (["site"], ["print"], ["all"]):
         print(__doc__)
         return 2
     CACHE.mkdir(exist_ok=True)

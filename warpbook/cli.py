@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError, here
+from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,6 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     site.add_argument("--output", type=Path, help="where (default: site/)")
     offline = commands.add_parser("offline", help="the built site as an archive that is read without a server")
     offline.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    printed = commands.add_parser("pdf", help="the built site as a PDF in each language, printed by Chromium")
+    printed.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    printed.add_argument("--browser", metavar="PATH", help="a Chromium (default: the one that is installed)")
     record = commands.add_parser("record", help="run pages and programs on this machine's device and keep what it said")
     record.add_argument("--only", metavar="ARTICLE", action="append", default=[], help="this article; may be repeated")
     record.add_argument("--update", action="store_true", help="run again what is fresh, too")
@@ -52,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
         elif options.command == "offline":
             return offline_site(book, options.site or book.root / "site")
+        elif options.command == "pdf":
+            return pdf(book, options.site or book.root / "site", options.browser)
         elif options.command == "record":
             from warpbook.recorder import record as run
 
@@ -87,6 +92,20 @@ def offline_site(book: Book, site: Path) -> int:
     archive = offline.pack(site)
     downloads.show(site)
     print(f"{book.relative(archive)}: {downloads.size(archive)}")
+    return 0
+
+
+def pdf(book: Book, site: Path, browser: str | None) -> int:
+    from warpbook import downloads, pdf
+
+    for language in LANGUAGES:
+        start = time.monotonic()
+        file, pages = pdf.write(book, site, language, browser)
+        print(
+            f"{book.relative(file)}: {pages} pages, {downloads.size(file)}, {time.monotonic() - start:.0f} s",
+            flush=True,
+        )
+    downloads.show(site)
     return 0
 
 

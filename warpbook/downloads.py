@@ -28,6 +28,7 @@ WORDS = {
     },
 }
 LIST = re.compile(r'(<ul class="?wb-whole"?>).*?(</ul>)', re.DOTALL)
+ITEM = re.compile(r'<li><a href="?(?:\.\./)?warpbook(?:-\w+)?\.(?:zip|pdf).*?</li>')
 HOMES = {"en": "index.html", "zh": "zh/index.html"}
 
 

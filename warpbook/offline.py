@@ -79,6 +79,7 @@ def files(site: Path) -> Iterator[tuple[str, bytes]]:
 def page(text: str) -> str:
     """A page as it is read from a folder."""
     text = LINK.sub(lambda match: f"{match['before']}{address(match['link'])}{match['after']}", text)
+    text = downloads.ITEM.sub("", text)  # what lies beside the site only
     text = MODULE.sub(r'<script defer src="\g<root>assets/explore.js"></script>', text, count=1)
     text = MODULE.sub("", text)  # a module runs once, however often it is named
     return BUNDLE.sub(

@@ -13,13 +13,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from warpbook import browsers, changes, devices, downloads, mathematics
-from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
+from warpbook import browsers, changes, downloads, mathematics, records
+from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.site import CONFIGS, PLACES
 
 SCRIPT = Path(__file__).with_name("print.mjs")
 STYLE = Path(__file__).with_name("print.css")
-LEFT_OUT = {"index", "ledger", "changes"}  # ways into the site, and a table of all that the articles say
+LEFT_OUT = {"ledger", "changes"}  # a table of all that the articles say, and what only the site keeps up with
 SECTIONLESS = {"glossary", "errata"}  # pages whose sections the table of contents does not list
 LANG = {"en": "en", "zh": "zh-Hans"}
 WORDS = {
@@ -84,7 +84,10 @@ def write(
 
 
 def contents(book: Book, language: str) -> list[dict[str, object]]:
-    """The pages in reading order: name, address from the language's home, the part that begins with it, its sections?"""
+    """The pages in reading order, but for those that lead into the site: what print.mjs calls `pages`, and their names.
+
+    `address` is from the language's home, `part` what begins with the page, `sections` whether contents list them.
+    """
     names = [
         path.relative_to(book.docs / language).with_suffix("").as_posix() for path in book.in_reading_order(language)
     ]
@@ -92,7 +95,7 @@ def contents(book: Book, language: str) -> list[dict[str, object]]:
     return [
         {"name": name, "address": f"{name}/", "part": starts.get(name, ""), "sections": name not in SECTIONLESS}
         for name in names
-        if name not in LEFT_OUT
+        if name not in LEFT_OUT and not name.endswith("index")
     ]
 
 
@@ -102,7 +105,7 @@ def parts(book: Book, language: str) -> dict[str, str]:
     for line in (book.root / CONFIGS[language]).read_text("utf-8").splitlines():
         if head := re.fullmatch(r"  - \"?([^\"]+?)\"?: *", line):
             title = head[1]
-        elif (page := re.fullmatch(r"      - .*: *([\w/-]+)\.md *", line)) and title:
+        elif (page := re.fullmatch(r"      - .*: *([\w/-]+)\.md *", line)) and title and not page[1].endswith("/index"):
             found[page[1]], title = title, ""
     return found
 
@@ -116,18 +119,25 @@ def document(book: Book, folder: Path, language: str) -> str:
     url = published(folder / "index.html")
     facts = [
         (words["changed"], day),
-        (words["measured"], "NVIDIA H200"),
-        (words["run"], "softcuda"),
+        (words["measured"], machine(book)),
+        (words["run"], SOFTCUDA),
         (words["site"], f'<a href="{html.escape(url)}">{html.escape(url)}</a>'),
     ]
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts if value)
     return (
-        f'<!doctype html><html lang="{LANG[language]}" dir="ltr"><head><meta charset="utf-8"><title>{words["title"]}</title>'
-        f"{styles}<style>{STYLE.read_text('utf-8')}</style></head>"
+        f'<!doctype html><html lang="{LANG[language]}" dir="ltr"><head><meta charset="utf-8">'
+        f"<title>{words['title']}</title>{styles}<style>{STYLE.read_text('utf-8')}</style></head>"
         '<body class="md-typeset" data-md-color-scheme="default">'
-        f'<section class="wb-cover"><p class="wb-cover__title">{words["title"]}</p><p>{words["about"]}</p><dl>{listed}</dl></section>'
+        f'<section class="wb-cover"><p class="wb-cover__title">{words["title"]}</p>'
+        f"<p>{words['about']}</p><dl>{listed}</dl></section>"
         f'<nav class="wb-contents"><h1>{words["contents"]}</h1><ol></ol></nav></body></html>'
     )
+
+
+def machine(book: Book) -> str:
+    """The device whose numbers the pages quote, by its own name."""
+    found = (records.read(book, PRIMARY, article) for article in book.articles())
+    return next((records.device_name(record) for record in found if record), PRIMARY)
 
 
 def published(home: Path) -> str:

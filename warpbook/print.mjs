@@ -16,16 +16,13 @@ const files = job.pages.map(({ address, ...rest }) => ({ address, ...rest, text:
 await page.evaluate(assemble, { files, url: job.url });
 await page.evaluate(() => document.fonts.ready);
 
-const options = { preferCSSPageSize: true, printBackground: true, outline: true, tagged: true };
-const clock = Date.now(), tell = (what) => process.env.DEBUG && console.error(what, Date.now() - clock);
-const numbers = pageNumbers(await page.pdf(options)); // the table of contents is as long without them as with them
+const paper = { preferCSSPageSize: true, printBackground: true };
+const numbers = pageNumbers(await page.pdf({ ...paper, printBackground: false })); // the table of contents is as long without them as with them
 await page.evaluate((found) => {
   for (const line of document.querySelectorAll(".wb-contents a"))
     line.querySelector(".wb-contents__page").textContent = found[line.hash.slice(1)] ?? "";
 }, numbers);
-tell("first");
-const made = await page.pdf(options);
-tell("second");
+const made = await page.pdf({ ...paper, outline: true, tagged: true });
 writeFileSync(job.out, made);
 console.log(JSON.stringify({ pages: pagesOf(made.toString("latin1")).length }));
 await browser.close();
@@ -40,7 +37,7 @@ function assemble({ files, url }) {
   files.forEach(({ address, part, sections, text }, number) => {
     const article = new DOMParser().parseFromString(text, "text/html").querySelector("article");
     const prefix = slug(address);
-    for (const gone of article.querySelectorAll(".headerlink, .wb-programs, .wb-switch, .wb-data, .wb-choice, button, script, noscript, [hidden]")) gone.remove();
+    for (const gone of article.querySelectorAll(".headerlink, .wb-programs, .wb-switch, .wb-data, .wb-choice, .wb-cite, .footnote-backref, button, script, noscript, [hidden]")) gone.remove();
     for (const box of article.querySelectorAll("details")) box.open = true;
     for (const box of article.querySelectorAll(".highlight, .wb-output, .wb-lines, table"))
       if ((box.querySelector("pre")?.textContent.split("\n").length ?? box.querySelectorAll("tr").length) <= 24) box.dataset.short = "";

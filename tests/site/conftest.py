@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import re
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -16,10 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import mathematics
+from warpbook import browsers, mathematics
 from warpbook.book import Book
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 PAGE = """# Copying { #copying }
 
@@ -77,19 +74,9 @@ def serve() -> Iterator[Callable[[Path], str]]:
 @pytest.fixture(scope="session")
 def browser() -> str:
     """Debian's Chromium or one of Playwright's; skipped loudly where there is none, but never in CI."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    cache = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache" / "ms-playwright"))
-    found = found or next(
-        (
-            str(p)
-            for p in sorted(cache.glob("chromium*/chrome-*/*"))
-            if p.name in ("chrome", "headless_shell", "chrome-headless-shell")
-        ),
-        None,
-    )
-    if found:
+    if found := browsers.find():
         return found
-    said = "THE SITE WAS NOT LOOKED AT: no Chromium here; install it with `apt-get install chromium`"
+    said = f"THE SITE WAS NOT LOOKED AT: {browsers.ADVICE}"
     if os.environ.get("CI"):
         pytest.fail(said, pytrace=False)
     pytest.skip(said)

@@ -7,11 +7,11 @@ import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from warpbook import downloads, links, offline, policy, tracks
+from warpbook import downloads, links, offline, pdf, policy, tracks
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -118,11 +118,13 @@ def test_the_archive_is_read_without_a_server(unpacked: Path, look: Callable[...
 
 
 def test_every_link_of_the_archive_names_a_file(unpacked: Path) -> None:
-    for page, found in links.pages(unpacked).items():
-        for link in found.links:
-            target = urldefrag(urljoin(links.SITE + page, link))[0]
-            if target.startswith(links.SITE):
-                assert (unpacked / unquote(urlsplit(target).path).lstrip("/")).is_file(), f"{page}: {link}"
+    named = {}
+    for page in unpacked.rglob("*.html"):
+        for link in set(re.findall(r'\s(?:href|src)="([^"#][^"]*)"', page.read_text("utf-8"))):
+            if not urlsplit(link).scheme:
+                named[page.parent / unquote(urlsplit(link).path)] = f"{page}: {link}"
+    wrong = [said for file, said in named.items() if not file.is_file()]
+    assert named and not wrong, "\n".join(wrong)
 
 
 def test_home_leads_to_what_can_be_taken_away(site: Path) -> None:
@@ -131,7 +133,19 @@ def test_home_leads_to_what_can_be_taken_away(site: Path) -> None:
     (site / downloads.ARCHIVE).write_bytes(bytes(1_250_000))
     downloads.show(site)
     assert '<a href="../warpbook.zip" download>中英文离线版（zip，1.2\u00a0MB）</a>' in home.read_text("utf-8")
-    assert not links.internal(site, links.pages(site))
     (site / downloads.ARCHIVE).unlink()
     downloads.show(site)
     assert "warpbook.zip" not in home.read_text("utf-8")
+
+
+@pytest.mark.timeout(180)
+def test_a_page_is_printed_with_an_outline_tags_links_and_fonts(book: Book, site: Path, browser: str) -> None:
+    file, pages = pdf.write(book, site, "zh", browser, only=["softcuda", "profile-your-kernel"])
+    made = file.read_bytes()
+    file.unlink()
+    assert 5 < pages < 40 and made.startswith(b"%PDF")
+    for wanted in (b"/Outlines", b"/StructTreeRoot", b"/MarkInfo", b"/Lang (zh-Hans)", b"/FontFile2", b"/ToUnicode"):
+        assert wanted in made, wanted
+    links = re.findall(rb"/Type /Annot\s*/Subtype /Link.{0,300}?endobj", made, re.DOTALL)
+    assert any(b"/Dest /profile-your-kernel" in link for link in links)  # from page to page within the PDF
+    assert any(b"/URI (https://warpbook.example/zh/" in link for link in links)  # what only the site has
