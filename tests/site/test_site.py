@@ -85,7 +85,7 @@ def test_home_in_one_screen(site: Path, serve: Callable[[Path], str], look: Call
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_next_leads_from_home_through_every_article_in_order(book: Book, site: Path, language: str) -> None:
+def test_next_leads_through_every_article_each_with_its_sources(book: Book, site: Path, language: str) -> None:
     page = root = site if language == "en" else site / language
     for entry in tracks.articles(book, language).values():
         text = (page / "index.html").read_text("utf-8")
@@ -93,7 +93,9 @@ def test_next_leads_from_home_through_every_article_in_order(book: Book, site: P
         assert link, page
         page = (page / link[1]).resolve()
         assert page == (root / entry.page.path.relative_to(book.docs / language).with_suffix("")).resolve()
-        assert 'class="wb-time wb-time--page"' in (page / "index.html").read_text("utf-8")
+        shown = (page / "index.html").read_text("utf-8")
+        for part in ('class="wb-time wb-time--page"', 'id="sources"', '<li id="fn:', 'class="wb-cite"'):
+            assert part in shown, f"{page} has no {part}"
 
 
 def test_a_lab_page_leads_back_to_its_article(site: Path) -> None:
