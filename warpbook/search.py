@@ -90,6 +90,7 @@ class Sections(HTMLParser):
             tag in SKIPPED
             or classes & SKIPPED_CLASSES
             or "hidden" in known
+            or "data-search-exclude" in known
             or (tag == "sup" and (known.get("id") or "").startswith("fnref"))
         ):
             self.part = ""

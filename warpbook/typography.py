@@ -18,7 +18,7 @@ MARKS = "，。、；：？！（）《》〈〉【】"
 INLINE = {"a", "abbr", "b", "bdi", "data", "em", "i", "mark", "s", "span", "strong", "sub", "sup", "time"}
 CLOSED = {"button", "code", "label", "math", "pre", "script", "select", "style", "svg", "textarea"}
 CLOSED_CLASSES = re.compile(
-    r'class="[^"]*\b(?:arithmatex|katex|highlight|headerlink|footnote-(?:back)?ref|wb-switch)\b'
+    r'class="[^"]*\b(?:arithmatex|katex|highlight|headerlink|footnote-(?:back)?ref|wb-switch|wb-cite__text)\b'
 )
 WORDS = re.compile(
     r'<code|class="[^"]*\b(?:arithmatex|katex)\b'
