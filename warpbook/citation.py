@@ -57,7 +57,7 @@ def fold(page: Page, language: str, url: str) -> str:
     entry = bibtex(page.article if name != "index" else "", title, language, day, url)
     return (
         f'<details class="wb-cite" data-search-exclude><summary>{words["summary"]}</summary>{history}'
-        f"<p><strong>{words['cite']}</strong></p><p>{cited}</p>"
+        f'<p><strong>{words["cite"]}</strong></p><p class="wb-cite__text">{cited}</p>'
         f'<div class="highlight"><pre tabindex="0"><code>{html.escape(entry)}</code></pre></div>'
         f"<p>{words['licence']}</p></details>"
     )

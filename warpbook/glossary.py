@@ -40,7 +40,7 @@ CLOSED = {
 CLOSED_CLASSES = re.compile(r'class="[^"]*\b(?:arithmatex|admonition-title|footnote|highlight|wb-[\w-]+)\b')
 TAG = re.compile(r"<!--.*?-->|<(/?)([A-Za-z][\w-]*)([^>]*?)(/?)>", re.DOTALL)
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
-KEYS = {"en", "zh", "says", "page", "forms", "also", "match"}
+KEYS = {"en", "zh", "says", "page", "forms", "also", "match", "avoid", "search"}
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,16 @@ class Term:
     says: dict[str, str]
     patterns: dict[str, str]
     page: str = ""
+    avoid: tuple[str, ...] = ()  # patterns of what the book does not write for it
+    words: tuple[str, ...] = ()  # all that readers may type for it, in either language
 
     @property
     def anchor(self) -> str:
         return re.sub(r"\W+", "-", self.names["en"].lower())
+
+    def typed(self, language: str) -> list[str]:
+        """What readers of a language may type for it: Chinese readers type English words too."""
+        return [word for word in self.words if language == "zh" or word.isascii()]
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,18 @@ def term(name: str, entry: dict[str, Any]) -> Term:
             re.compile(pattern)
         except re.error as error:
             raise BookError(f"{name}: {said}: match.{language}: {error}") from None
-    return Term(names, texts(name, entry.get("says", {}), f"{said}: says"), patterns, str(entry.get("page", "")))
+    avoid = tuple(entry.get("avoid", []))
+    for pattern in avoid:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise BookError(f"{name}: {said}: avoid: {pattern}: {error}") from None
+    words = [names["en"], names["zh"]]
+    for key in ("forms", "also", "search"):
+        words += entry.get(key, [])
+    words += [pattern for pattern in avoid if re.fullmatch(r"[\w -]+", pattern)]
+    says = texts(name, entry.get("says", {}), f"{said}: says")
+    return Term(names, says, patterns, str(entry.get("page", "")), avoid, tuple(words))
 
 
 def texts(name: str, entry: dict[str, Any], what: str) -> dict[str, str]:

@@ -28,12 +28,14 @@ WORDS = {
     "en": {
         "programs": "Programs of this page",
         "intro": "A program of {article}, cell by cell. Run it with",
+        "files": "({source}, {notebook})",
         "source": "the file itself",
         "notebook": "as a notebook",
     },
     "zh": {
         "programs": "本页的程序",
-        "intro": "{article} 的程序，逐个单元格列出。运行方式：",
+        "intro": "{article}的程序，逐个单元格列出。运行方式：",
+        "files": "（{source}、{notebook}）",
         "source": "源文件",
         "notebook": "笔记本",
     },
@@ -95,9 +97,11 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
             output = Outputs(Page(book, path), language).of_program(program)  # the article tells what is stale
         except BookError as error:
             problems.append(f"snippets/{program}: {error}")
-    source = f'<a href="{Path(program).name}">{words["source"]}</a>'
-    source += f', <a href="{root}{notebooks.address(name)}" download>{words["notebook"]}</a>'
-    intro = f"<p>{words['intro'].format(article=link)} <code>python snippets/{program}</code> ({source})</p>"
+    files = words["files"].format(
+        source=f'<a href="{Path(program).name}">{words["source"]}</a>',
+        notebook=f'<a href="{root}{notebooks.address(name)}" download>{words["notebook"]}</a>',
+    )
+    intro = f"<p>{words['intro'].format(article=link)} <code>python snippets/{program}</code> {files}</p>"
     return f"<h1>{html.escape(program)}</h1>{intro}{blocks}{output}"
 
 

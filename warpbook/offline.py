@@ -20,7 +20,9 @@ from warpbook.book import BookError
 
 FOLDER = "warpbook"  # what the archive unpacks into
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same site gives the same archive
-LEFT_OUT = re.compile(r"(^|/)(404\.html|sitemap\.xml(\.gz)?|.*\.map|search/search_index\.json|assets/explore/.*)$")
+LEFT_OUT = re.compile(
+    r"(^|/)(404\.html|sitemap\.xml(\.gz)?|.*\.map|search/(search_index|documents)\.json|assets/explore/.*)$"
+)
 WORD_LISTS = re.compile(r"(?:^|/)assets/javascripts/lunr/(?P<file>.*)$")
 LINK = re.compile(r'(?P<before><(?:a|link)\b[^>]*?\shref=")(?P<link>[^"]*)(?P<after>")')
 ADDRESS = re.compile(r"(?![a-z][a-z0-9+.-]*:|//|#)(?P<path>[^?#]+)(?P<rest>.*)", re.DOTALL)
@@ -57,6 +59,7 @@ def files(site: Path) -> Iterator[tuple[str, bytes]]:
             continue
         if name.endswith("search/search_index.json"):
             index = json.loads(path.read_text("utf-8"))
+            index["docs"] = json.loads(path.with_name("documents.json").read_text("utf-8"))
             searched |= set(index["config"]["lang"])
             found[f"{name.removesuffix('on')}"] = search(index).encode()
         elif name.endswith(".html") and not LEFT_OUT.search(name):

@@ -28,12 +28,15 @@ from warpbook import (
     plain,
     policy,
     render,
+    search,
+    sitemap,
     style,
     takeaway,
     tracks,
     translation,
+    typography,
 )
-from warpbook.book import Book, BookError
+from warpbook.book import Book, BookError, write_text
 from warpbook.pages import Page
 from warpbook.values import Values
 
@@ -50,6 +53,7 @@ class State:
         self.tokens: dict[str, dict[str, str]] = {}
         self.pages: dict[str, Page] = {}
         self.plain: dict[Path, str] = {}
+        self.documents: dict[str, list[dict[str, Any]]] = {}  # what is searched, by the page's source
 
 
 state: State
@@ -65,9 +69,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, the feed, KaTeX's style and fonts, the records that numbers link to, a lab page a program."""
-    for file in [file for file in files if file.src_uri.startswith(f"{style.FOLDER}/")]:
+    for file in [file for file in files if file.src_uri.startswith((f"{style.FOLDER}/", f"{search.FOLDER}/"))]:
         files.remove(file)
     lean.trim(files, config.plugins["material/search"].config.lang)
+    materials = next(name for file in files if search.MATERIALS.search(name := file.src_uri))
+    files.append(File.generated(config, search.WORKER, content=search.worker(state.book, Path(materials).name)))
     files.append(File.generated(config, style.ADDRESS, content=style.sheet(state.book)))
     files.append(File.generated(config, feed.NAME, content=feed.feed(state.book, state.language, home(config))))
     katex = mathematics.modules(state.book) / "katex" / "dist"
@@ -115,9 +121,9 @@ def root_of(page: MkDocsPage) -> str:
 
 
 def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
+    page.meta["search"] = {"exclude": True}  # from Material's index; on_page_content makes ours
     if page.file.src_uri.startswith(labs.PREFIX):
         page.meta["title"] = page.file.src_uri.removeprefix(labs.PREFIX)
-        page.meta["search"] = {"exclude": True}
         return markdown
     path = Path(str(page.file.abs_src_path))
     source = Page(state.book, path)
@@ -142,7 +148,7 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
         made = labs.lab(state.book, name, content, state.language, root, problems)
         for problem in problems:
             log.warning(problem)
-        return made
+        return typography.tidy(made, state.language)
     content = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", content)  # the empty corner of a table heads nothing
     if name in state.pages:
         check_rendered(content, state.pages[name])
@@ -153,7 +159,11 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
         content += labs.links(state.book, state.pages[name].article, state.language, root)
         content += takeaway.links(state.pages[name], state.language)
         content += told(partial(citation.fold, state.pages[name], state.language, page.canonical_url or ""))
-    return render.place(content, state.tokens.get(name, {}))
+    content = typography.tidy(render.place(content, state.tokens.get(name, {})), state.language)
+    if name in state.pages and config.plugins["material/search"].config.enabled:
+        stem = name.removesuffix(".md")
+        state.documents[name] = search.documents(state.book, state.language, stem, page.url or "", content)
+    return content
 
 
 def told(make: Callable[[], str]) -> str:
@@ -208,32 +218,48 @@ def on_page_context(context: Any, page: MkDocsPage, config: MkDocsConfig, nav: A
     """Where the same page is in each language, for the switcher and for hreflang."""
     prefixes = {alternate["lang"]: alternate["path"] for alternate in config.extra["alternate"]}
     root = "../" * prefixes[state.language].count("/")  # from this language's root to the site's
-    source = Path(page.file.src_uri)
+    here = get_relative_url(".", page.url or ".").rstrip("/") + "/"
     context["languages"] = [
-        {
-            "lang": alternate["lang"],
-            "name": alternate["name"],
-            "url": get_relative_url(".", page.url or ".").rstrip("/")
-            + "/"
-            + root
-            + alternate["path"]
-            + ((page.url or "") if is_in(alternate["lang"], source) else ""),
-            "absolute": absolute(config, state.language, alternate["path"], page.url or ""),
-        }
-        for alternate in config.extra["alternate"]
+        {"lang": one["lang"], "name": one["name"], "url": here + root + one["path"] + twin(one["lang"], page)}
+        for one in config.extra["alternate"]
     ]
+    context["alternates"] = alternates(config, page)
     return context
+
+
+def on_template_context(context: Any, template_name: str, config: MkDocsConfig) -> Any:
+    if template_name == "sitemap.xml":
+        changed = sitemap.changes(state.book.root)
+        context["entries"] = [
+            {
+                "address": file.page.canonical_url,
+                "modified": changed.get(state.book.relative(Path(str(file.abs_src_path)))),
+                "languages": alternates(config, file.page),
+            }
+            for file in context["pages"]
+            if file.page
+        ]
+    return context
+
+
+def alternates(config: MkDocsConfig, page: MkDocsPage) -> list[dict[str, str]]:
+    found = {one["lang"]: absolute(config, one["path"]) + twin(one["lang"], page) for one in config.extra["alternate"]}
+    return sitemap.alternates(config.extra["alternate"], found)
+
+
+def twin(language: str, page: MkDocsPage) -> str:
+    """The page's address in another language, from that language's root: its home where it has no such page."""
+    return (page.url or "") if is_in(language, Path(page.file.src_uri)) else ""
 
 
 def is_in(language: str, source: Path) -> bool:
     return source.parts[0] == labs.PREFIX.strip("/") or (state.book.docs / language / source).exists()
 
 
-def absolute(config: MkDocsConfig, language: str, path: str, url: str) -> str:
+def absolute(config: MkDocsConfig, path: str) -> str:
+    """The address of the language whose pages lie under `path`."""
     site = (config.site_url or "").removesuffix("/")
-    if language != "en":
-        site = site.removesuffix(f"/{language}")
-    return f"{site}/{path}{url}"
+    return f"{site if state.language == 'en' else site.removesuffix(f'/{state.language}')}/{path}"
 
 
 def named(output: str) -> str:
@@ -243,26 +269,39 @@ def named(output: str) -> str:
 
 
 def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
-    """Mend three things in Material's templates that are no blocks of theirs.
+    """Mend what Material's templates write and no block of theirs lets us change.
 
-    The head links each language's home page, where ours name this page (see theme/main.html); and neither the search
-    dialog nor a track's list of pages has a name.
+    The head links each language's home page, where ours name this page (see theme/main.html); neither the search dialog
+    nor a track's list of pages has a name; the search worker stands behind ours; and some attributes are no HTML.
     """
-    search = {"en": "Search", "zh": "搜索"}[state.language]
+    called = {"en": "Search", "zh": "搜索"}[state.language]
     output = output.replace(
-        'data-md-component="search" role="dialog"', f'data-md-component="search" role="dialog" aria-label="{search}"'
+        'data-md-component="search" role="dialog"', f'data-md-component="search" role="dialog" aria-label="{called}"'
     )
     output = named(re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output))
+    output = valid(search.place(output))
     return output if config.extra.get("serving") else policy.with_policy(output)  # live reload is an inline script
+
+
+def valid(output: str) -> str:
+    """HTML as the standard has it: a checkbox is completed by nothing, but the form that it belongs to may say so."""
+    output = re.sub(r'(type="checkbox" id="__\w+") autocomplete="off"', r'\1 form="__toggles"', output)
+    output = output.replace("<input", '<form id="__toggles" autocomplete="off"></form><input', 1)
+    return output.replace(' tabindex=""', "")
 
 
 def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
     """404.html is no page."""
+    output = valid(search.place(output))
     return policy.with_policy(output) if template_name.endswith(".html") and not config.extra.get("serving") else output
 
 
+@event_priority(-50)  # after Material has written its index
 def on_post_build(config: MkDocsConfig) -> None:
     takeaway.write(state.book, state.language, state.plain, Path(config.site_dir), home(config))
+    if state.language == "en":
+        write_text(Path(config.site_dir, "robots.txt"), sitemap.robots(home(config), config.extra["alternate"]))
+    search.write(Path(config.site_dir), [one for found in state.documents.values() for one in found])
 
 
 def home(config: MkDocsConfig) -> str:

@@ -350,4 +350,4 @@ def sources(one: claims.Judged, language: str, published: str) -> str:
     said = [one.text("source", language)]
     if one.claim.get("published") is not None:
         said.append(published.format(one.shown("published"), one.text("published_by", language)))
-    return "; ".join(text for text in said if text)
+    return {"en": "; ", "zh": "；"}[language].join(text for text in said if text)

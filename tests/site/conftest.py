@@ -84,6 +84,26 @@ def browser() -> str:
 
 
 @pytest.fixture(scope="session")
+def validate(book: Book) -> Callable[[Path], None]:
+    """Hold a built site against the HTML standard."""
+
+    def run(site: Path) -> None:
+        command = [mathematics.node(), str(Path(__file__).with_name("validate.mjs"))]
+        done = subprocess.run(
+            [*command, str(mathematics.modules(book)), str(site)], capture_output=True, encoding="utf-8", timeout=280
+        )
+        assert done.returncode == 0, done.stderr
+        told(json.loads(done.stdout))
+
+    return run
+
+
+def told(problems: list[dict[str, str]]) -> None:
+    if problems:
+        pytest.fail("\n".join(f"/{p['page']} ({p['scheme']}): {p['what']}" for p in problems), pytrace=False)
+
+
+@pytest.fixture(scope="session")
 def look(book: Book, browser: str) -> Callable[..., None]:
     """Run a script of this folder in the browser; it prints a JSON list of what is wrong."""
 
@@ -93,9 +113,7 @@ def look(book: Book, browser: str) -> Callable[..., None]:
             [*command, address, *arguments], capture_output=True, text=True, encoding="utf-8", timeout=580
         )
         assert done.returncode == 0, done.stderr
-        problems = json.loads(done.stdout)
-        if problems:
-            pytest.fail("\n".join(f"/{p['page']} ({p['scheme']}): {p['what']}" for p in problems), pytrace=False)
+        told(json.loads(done.stdout))
 
     return run
 

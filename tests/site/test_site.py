@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import subprocess
+import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from warpbook import downloads, links, offline, pdf, policy, tracks
+from warpbook import downloads, links, mathematics, offline, pdf, policy, search, tracks, typography
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -72,6 +75,84 @@ def test_a_browser_finds_nothing_wrong(
     page: str, site: Path, serve: Callable[[Path], str], look: Callable[..., None]
 ) -> None:
     look("browse.mjs", serve(site), json.dumps({"en": page, "zh": f"zh/{page}"}))
+
+
+PLACES = {"en": "", "zh": "zh/"}
+
+
+@pytest.mark.parametrize("language", PLACES)
+def test_a_query_finds_its_page_among_the_first_three(language: str, book: Book, site: Path) -> None:
+    """The site's own worker and index are asked, without a browser."""
+    wanted = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))[language]
+    assert len(wanted) == 40
+    script = Path(__file__).with_name("search.mjs")
+    command = [mathematics.node(), str(script), str(site / PLACES[language]), json.dumps(list(wanted))]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 0, done.stderr
+    answers = [found[:3] for found in json.loads(done.stdout)]
+    asked = zip(wanted.items(), answers, strict=True)
+    wrong = [f"{query}: {page} is not in {found}" for (query, page), found in asked if f"{page}/" not in found]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_each_language_is_searched_over_itself_and_at_little_weight(site: Path) -> None:
+    for language, place in PLACES.items():
+        assert (site / place / search.CONFIG).stat().st_size < 1000  # what each page fetches
+        text = (site / place / search.DOCUMENTS).read_text("utf-8")
+        assert len(gzip.compress(text.encode())) < 260_000  # what the first query fetches
+        titles = [document["title"] for document in json.loads(text)]
+        chinese = sum(bool(search.HAN.search(title)) for title in titles)
+        assert chinese == 0 if language == "en" else chinese > 0.9 * len(titles)
+
+
+def test_search_engines_find_both_languages_of_every_page(site: Path) -> None:
+    known = {file.parent.relative_to(site).as_posix() for file in site.rglob("index.html")}
+    listed: set[str] = set()
+    base = re.findall(r"<loc>([^<]*)", (site / "sitemap.xml").read_text("utf-8"))[0]
+    for place in PLACES.values():
+        for entry in re.findall(r"<url>.*?</url>", (site / place / "sitemap.xml").read_text("utf-8"), re.DOTALL):
+            found = re.findall(r'(?:<loc>|href=")([^"<]*)', entry)
+            pages = [address.removeprefix(base).strip("/") or "." for address in found]
+            here, english, chinese, other = pages
+            assert here in (english, chinese) and other == english
+            assert chinese == f"zh/{english}".removesuffix("/.") and known >= set(pages)
+            head = (site / here / "index.html").read_text("utf-8")
+            assert f'<link rel="canonical" href="{found[0]}">' in head and "noindex" not in head
+            assert re.findall(r'<link rel="alternate " hreflang="[\w-]+" href="([^"]*)">', head) == found[1:]
+            listed.add(here)
+    assert listed == known
+    assert (site / "robots.txt").read_text("utf-8").count("Sitemap: ") == 2
+
+
+def test_a_wrong_address_is_told_in_the_readers_language(site: Path) -> None:
+    for place, lang, said in (("", "en", "There is no page"), ("", "en", "没有这一页"), ("zh", "zh", "没有这一页")):
+        page = (site / place / "404.html").read_text("utf-8")
+        assert f'<html lang="{lang}"' in page and said in page and "noindex" in page
+
+
+def test_a_heading_has_the_same_id_in_both_languages(site: Path) -> None:
+    """So a link to a section, and the switcher, hold in either."""
+    for file in site.rglob("index.html"):
+        other = site / "zh" / file.relative_to(site)
+        if other.exists():
+            english, chinese = (re.findall(r'<h[1-4][^>]* id="([^"]*)"', f.read_text("utf-8")) for f in (file, other))
+            assert english[1:] == chinese[1:], file
+
+
+def test_every_page_is_valid_html(site: Path, validate: Callable[[Path], None]) -> None:
+    validate(site)
+
+
+def article(file: Path) -> str:
+    return file.read_text("utf-8").split("<article", 1)[1].split(">", 1)[1].split("</article>", 1)[0]
+
+
+def test_every_page_is_set_as_its_readers_are_used_to(site: Path) -> None:
+    wrong = []
+    for file in site.rglob("index.html"):
+        language = "zh" if file.relative_to(site).parts[0] == "zh" else "en"
+        wrong += [f"/{file.parent.relative_to(site)}: {what}" for what in typography.faults(article(file), language)]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.timeout(120)

@@ -113,7 +113,11 @@ def test_its_page_shows_each_term_in_both_languages(filled, write):
     [
         ('says = { en = "A queue.", zh = "队列。" }', 'says = { en = "A queue." }', '"stream": says has no zh'),
         ('en = "stream"', 'en = "warp"', '"warp" is there twice'),
-        ('page = "x"', 'pages = "x"', '"warp" has pages; known are also, en, forms, match, page, says, zh'),
+        (
+            'page = "x"',
+            'pages = "x"',
+            '"warp" has pages; known are also, avoid, en, forms, match, page, says, search, zh',
+        ),
         ('match.zh = "流(', 'match.zh = "流((', '"stream": match.zh: '),
         ('zh = "流"', 'zh = 流"', "Invalid value"),
     ],

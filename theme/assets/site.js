@@ -48,22 +48,18 @@ document.addEventListener("click", (event) => {
   try { localStorage.setItem(KEY, button.dataset.device); } catch { /* private window */ }
 });
 
-// The other language opens at the same section: headings correspond by their order, their names do not.
-const headings = () => [...document.querySelectorAll("article :is(h2, h3, h4)[id]")];
-
+// The other language opens at the same section, whose heading has the same id there, with the same query.
 document.addEventListener("click", (event) => {
   const link = event.target.closest(".wb-languages a");
   if (!link || link.hasAttribute("aria-current")) return;
-  const above = headings().filter((heading) => heading.getBoundingClientRect().top < 120).length;
-  link.hash = above ? `@${above}` : "";
+  const above = [...document.querySelectorAll("article :is(h2, h3, h4)[id]")].filter((heading) => heading.getBoundingClientRect().top < 120);
+  link.hash = above.at(-1)?.id ?? "";
+  link.search = location.search;
 });
 
-const place = /^#@(\d+)$/.exec(location.hash);
-if (place) {
-  const heading = headings()[Number(place[1]) - 1];
-  history.replaceState(null, "", heading ? `#${heading.id}` : location.pathname);
-  heading?.scrollIntoView();
-}
+// Text also comes to the search box without a key: pasted, spoken, from a method of input. Material listens to keys.
+const box = document.querySelector(".md-search__input");
+box?.addEventListener("input", () => box.dispatchEvent(new KeyboardEvent("keyup")));
 
 // What Material's script adds to code blocks, named for those who hear the page; wide tables, scrolled by keyboard too.
 const word = document.documentElement.lang === "zh" ? "注" : "Note";

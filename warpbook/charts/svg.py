@@ -117,8 +117,9 @@ def percent(share: float) -> str:
 
 def figure(drawing: str, caption: str, data: str, language: str) -> str:
     return (
-        f'<figure class="wb-chart">{drawing}<figcaption>{html.escape(caption)}</figcaption>'
-        f'<details class="wb-data"><summary>{DATA[language]}</summary>{data}</details></figure>'
+        f'<figure class="wb-chart">{drawing}'
+        f'<details class="wb-data"><summary>{DATA[language]}</summary>{data}</details>'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
 
 
