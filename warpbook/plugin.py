@@ -24,6 +24,7 @@ from warpbook import (
     glossary,
     labs,
     lean,
+    listings,
     mathematics,
     plain,
     policy,
@@ -153,7 +154,10 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
         content += labs.links(state.book, state.pages[name].article, state.language, root)
         content += takeaway.links(state.pages[name], state.language)
         content += told(partial(citation.fold, state.pages[name], state.language, page.canonical_url or ""))
-    return render.place(content, state.tokens.get(name, {}))
+    content = render.place(content, state.tokens.get(name, {}))
+    if name not in state.pages:
+        return content
+    return told(partial(listings.complete, content, state.pages[name], state.language, root)) or content
 
 
 def told(make: Callable[[], str]) -> str:

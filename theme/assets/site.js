@@ -66,14 +66,10 @@ if (place) {
 }
 
 // What Material's script adds to code blocks, named for those who hear the page; wide tables, scrolled by keyboard too.
-const word = document.documentElement.lang === "zh" ? "注" : "Note";
-
 function name() {
   for (const table of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])"))
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
   for (const nav of document.querySelectorAll("nav.md-code__nav:not([role])")) nav.setAttribute("role", "none");
-  for (const mark of document.querySelectorAll("a.md-annotation__index:not([aria-label])"))
-    mark.setAttribute("aria-label", `${word} ${mark.querySelector("[data-md-annotation-id]")?.dataset.mdAnnotationId ?? ""}`);
 }
 
 name();
