@@ -7,6 +7,7 @@ its own, and `place` puts the HTML there afterwards.
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ from warpbook.values import EXPRESSION, Values, hold_together, render, substitut
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
+LEGIBLE = 10  # CSS pixels: the smallest letters of a drawing, on the smallest screen
 DIRECTIVE = re.compile(
     r"(claims|notes|changes|glossary|errata|tracks|track|paths|articles|ledger|devices|"
     r"lines:[\w#@./-]+|gutter:[\w:#@./-]+|chart:[^{}]+|explore:[^{}]+|"
@@ -321,8 +323,17 @@ def figure(page: Page, name: str) -> str:
     except ElementTree.ParseError as error:
         raise BookError(f"{page.book.relative(path)}:{error.position[0]}: not well-formed SVG") from None
     drawing = re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL).strip()
-    # On a phone it keeps a legible size and scrolls by itself, by keyboard too.
-    return f'<figure class="wb-figure"><div class="wb-figure__view" tabindex="0">{drawing}</div></figure>'
+    # On a phone it keeps a legible size and, if need be, scrolls by itself, by keyboard too.
+    return (
+        f'<figure class="wb-figure"><div class="wb-figure__view" tabindex="0"{least_width(drawing)}>{drawing}</div></figure>'
+    )
+
+
+def least_width(drawing: str) -> str:
+    """The width at which a drawing's smallest letters are LEGIBLE, as a style."""
+    wide = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', drawing)
+    sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', drawing)]
+    return f' style="--wb-least: {math.ceil(LEGIBLE * float(wide[1]) / min(sizes))}px"' if wide and sizes else ""
 
 
 def claim_table(page: Page, language: str, device: str) -> str:
