@@ -167,7 +167,7 @@ class Namer:
             title = title or html.escape(file)
             if place := self.home(file):
                 title = f'<a href="{self.root}{place}#{Path(file).name}-L{numbers[0]}">{title}</a>'
-            title += f":{shown.replace('-', '–').replace(' ', ', ')}"
+            title += ":" + re.sub(r"\b(\d+)-\1\b", r"\1", shown).replace("-", "–").replace(" ", ", ")
         else:
             self.count += 1
             name = f"{self.section}.{self.count}"
