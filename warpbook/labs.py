@@ -94,8 +94,8 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
     for cell in cells(notebook):
         code, lines, at = listings.numbered(program, cell, text, at)
         blocks += (
-            f'<div class="language-python highlight wb-cell" id="{source_of.name}:{lines.partition("-")[0]}" '
-            f'data-lines="{lines}"><pre><span></span><code>{code}\n</code></pre></div>'
+            f'<div class="language-python highlight wb-cell" data-lines="{lines}"><pre><span></span>'
+            f'<code id="{source_of.name}:{lines.partition("-")[0]}">{code}\n</code></pre></div>'
         )
     output = ""
     if path:

@@ -17,6 +17,7 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from pygments import highlight
@@ -175,8 +176,8 @@ class Namer:
             lines += f' data-copy="{html.escape(commands(block.code))}"'
         head = f'<span class="filename">{title}</span>' if title else ""
         return (
-            f'<div class="{match["classes"]}" id="{html.escape(name)}"{lines}>{head}'
-            f"<pre><span></span><code>{match['code']}</code></pre></div>"
+            f'<div class="{match["classes"]}"{lines}>{head}'  # no id of its own: Material's copying makes a selector of it
+            f'<pre><span></span><code id="{html.escape(name)}">{match["code"]}</code></pre></div>'
         )
 
 
@@ -262,15 +263,14 @@ def annotate(one: Listing, word: str) -> None:
     found = NOTES.search(one.attached)
     if not found:
         return
-    name = re.search(r' id="([^"]+)"', one.html)
-    prefix = f"{name[1] if name else ''}-note"
-    code = re.search(r"<code>(.*)</code>", one.html, re.DOTALL)
-    lines = code[1].split("\n") if code else []
-    items = found[2]
+    code = re.search(r'<code id="([^"]+)">(.*)</code>', one.html, re.DOTALL)
+    if not code:
+        return
+    prefix, lines, items = f"{code[1]}-note", code[2].split("\n"), found[2]
     for i, line in enumerate(map(int, found[1].split()), 1):
         lines[line] += f'<a class="wb-note" href="#{prefix}{i}" aria-label="{word} {i}" data-note="{i}"></a>'
         items = items.replace("<li>", f'<li id="{prefix}{i}">', 1)
-    one.html = one.html[: code.start(1)] + "\n".join(lines) + one.html[code.end(1) :] if code else one.html
+    one.html = one.html[: code.start(2)] + "\n".join(lines) + one.html[code.end(2) :]
     one.attached = one.attached.replace(found[0], f'<ol class="wb-notes">{items}</ol>')
 
 
@@ -292,6 +292,7 @@ def numbered(file: str, code: str, text: list[str], at: int) -> tuple[str, str, 
     return "\n".join(out), ranges(numbers), at
 
 
+@lru_cache(maxsize=256)  # several programs load it, in both languages
 def of_file(file: str, text: str) -> str:
     """A whole file as a listing, without the marks of its sections."""
     language = LANGUAGES[Path(file).suffix]
@@ -300,6 +301,6 @@ def of_file(file: str, text: str) -> str:
     coloured = highlight(kept, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
     code, lines, _ = numbered(file, coloured, text.splitlines(), 1)
     return (
-        f'<div class="language-{language} highlight" id="{Path(file).name}" data-lines="{lines}">'
-        f'<span class="filename">{html.escape(file)}</span><pre><span></span><code>{code}\n</code></pre></div>'
+        f'<div class="language-{language} highlight" data-lines="{lines}"><span class="filename">{html.escape(file)}</span>'
+        f'<pre><span></span><code id="{Path(file).name}">{code}\n</code></pre></div>'
     )

@@ -1,10 +1,9 @@
 // Numbers beside a listing's lines, and links to them: #scores.cu-L12, or #scores.cu-L12-L18. Listings are numbered here
 // and not in the page, which would weigh 3 % more; the pages of snippets/ carry an anchor for each line.
 
-const listings = [...document.querySelectorAll(".highlight[id]")].map((element) => {
-  const name = element.id.replace(/:.*/, "");
-  const code = element.querySelector("code");
-  const ranges = (element.dataset.lines ?? `1-${code.textContent.trimEnd().split("\n").length}`).split(" ");
+const listings = [...document.querySelectorAll(".highlight > pre > code[id]")].map((code) => {
+  const name = code.id.replace(/:.*/, "");
+  const ranges = (code.closest(".highlight").dataset.lines ?? `1-${code.textContent.trimEnd().split("\n").length}`).split(" ");
   const numbers = ranges.flatMap((range) => {
     const [first, last] = range.split("-").map(Number);
     return Array.from({ length: last - first + 1 }, (_, i) => first + i);
@@ -14,7 +13,7 @@ const listings = [...document.querySelectorAll(".highlight[id]")].map((element) 
   gutter.ariaHidden = "true";
   gutter.textContent = numbers.map((line) => line || "").join("\n"); // 0: between two pieces of a file
   code.before(gutter);
-  return { element, name, numbers, gutter, pre: code.parentElement };
+  return { name, numbers, gutter, pre: code.parentElement };
 });
 
 // The lines that the address names, if a listing of this page has them.
