@@ -176,7 +176,7 @@ class Namer:
             lines += f' data-copy="{html.escape(commands(block.code))}"'
         head = f'<span class="filename">{title}</span>' if title else ""
         return (
-            f'<div class="{match["classes"]}"{lines}>{head}'  # no id of its own: Material's copying makes a selector of it
+            f'<div class="{match["classes"]}"{lines}>{head}'  # no id here: Material makes a selector of it, to copy
             f'<pre><span></span><code id="{html.escape(name)}">{match["code"]}</code></pre></div>'
         )
 
@@ -301,6 +301,7 @@ def of_file(file: str, text: str) -> str:
     coloured = highlight(kept, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
     code, lines, _ = numbered(file, coloured, text.splitlines(), 1)
     return (
-        f'<div class="language-{language} highlight" data-lines="{lines}"><span class="filename">{html.escape(file)}</span>'
+        f'<div class="language-{language} highlight" data-lines="{lines}">'
+        f'<span class="filename">{html.escape(file)}</span>'
         f'<pre><span></span><code id="{Path(file).name}">{code}\n</code></pre></div>'
     )
