@@ -17,7 +17,7 @@ WORDS = {
         "summary": "History, and how to cite this page",
         "history": "Changes",
         "cite": "To cite",
-        "line": "{authors}. “{title}.” <i>{book}</i>, version of <span class=\"wb-together\">{date}</span>. {url}",
+        "line": '{authors}. “{title}.” <i>{book}</i>, version of <span class="wb-together">{date}</span>. {url}',
         "note": "Version of {date}",
         "licence": "Text and figures are under CC BY 4.0, code under the MIT License.",
     },

@@ -324,9 +324,8 @@ def figure(page: Page, name: str) -> str:
         raise BookError(f"{page.book.relative(path)}:{error.position[0]}: not well-formed SVG") from None
     drawing = re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL).strip()
     # On a phone it keeps a legible size and, if need be, scrolls by itself, by keyboard too.
-    return (
-        f'<figure class="wb-figure"><div class="wb-figure__view" tabindex="0"{least_width(drawing)}>{drawing}</div></figure>'
-    )
+    view = f'<div class="wb-figure__view" tabindex="0"{least_width(drawing)}>{drawing}</div>'
+    return f'<figure class="wb-figure">{view}</figure>'
 
 
 def least_width(drawing: str) -> str:
