@@ -2,7 +2,8 @@
 
 mkdocs-jupyter cuts the program into cells and colours them. Its own page carries half a megabyte of styles and loaders
 for MathJax and mermaid; the templates in warpbook/cells make a page of the cells alone, in a quarter of the time, and
-the site's own style sheet draws them. What it made is kept in .cache/labs, for both languages.
+the site's own style sheet draws them. What it made is kept in .cache/labs, for both languages. The kernels that the
+program loads follow, or stand beside it where the screen is wide; each line of each file is an anchor.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from warpbook import notebooks
+from warpbook import listings, notebooks
 from warpbook.book import Book, BookError, write_json
 from warpbook.pages import Page
 from warpbook.render import Outputs
@@ -31,6 +32,7 @@ WORDS = {
         "files": "({source}, {notebook})",
         "source": "the file itself",
         "notebook": "as a notebook",
+        "beside": "Files it loads",
     },
     "zh": {
         "programs": "本页的程序",
@@ -38,6 +40,7 @@ WORDS = {
         "files": "（{source}、{notebook}）",
         "source": "源文件",
         "notebook": "笔记本",
+        "beside": "它加载的文件",
     },
 }
 
@@ -87,10 +90,15 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
     if path:
         where = path.relative_to(book.docs / language).with_suffix("").as_posix()
         link = f'<a href="{root}{where}/">{html.escape(Page(book, path).title)}</a>'
-    blocks = "".join(
-        f'<div class="language-python highlight wb-cell"><pre><span></span><code>{code}</code></pre></div>'
-        for code in cells(notebook)
-    )
+    source_of = book.snippets / program
+    text = source_of.read_text("utf-8").splitlines()
+    blocks, at = "", 1
+    for cell in cells(notebook):
+        code, lines, at = listings.numbered(program, cell, text, at)
+        blocks += (
+            f'<div class="language-python highlight wb-cell" data-lines="{lines}"><pre><span></span>'
+            f'<code id="{source_of.name}:{lines.partition("-")[0]}">{code}\n</code></pre></div>'
+        )
     output = ""
     if path:
         try:
@@ -102,7 +110,14 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
         notebook=f'<a href="{root}{notebooks.address(name)}" download>{words["notebook"]}</a>',
     )
     intro = f"<p>{words['intro'].format(article=link)} <code>python snippets/{program}</code> {files}</p>"
-    return f"<h1>{html.escape(program)}</h1>{intro}{blocks}{output}"
+    loaded = "".join(listings.of_file(file, of_it) for file, of_it in listings.beside(book, source_of).items())
+    if not loaded:
+        return f"<h1>{html.escape(program)}</h1>{intro}{blocks}{output}"
+    return (
+        f'<h1>{html.escape(program)}</h1>{intro}<div class="wb-lab"><div>{blocks}{output}</div>'
+        f'<section tabindex="0" aria-label="{words["beside"]}">'
+        f'<p class="wb-lab__beside">{words["beside"]}</p>{loaded}</section></div>'
+    )
 
 
 def links(book: Book, article: str, language: str, root: str) -> str:

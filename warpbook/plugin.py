@@ -24,6 +24,7 @@ from warpbook import (
     glossary,
     labs,
     lean,
+    listings,
     mathematics,
     plain,
     policy,
@@ -159,7 +160,10 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
         content += labs.links(state.book, state.pages[name].article, state.language, root)
         content += takeaway.links(state.pages[name], state.language)
         content += told(partial(citation.fold, state.pages[name], state.language, page.canonical_url or ""))
-    content = typography.tidy(render.place(content, state.tokens.get(name, {})), state.language)
+    content = render.place(content, state.tokens.get(name, {}))
+    if name in state.pages:
+        content = told(partial(listings.complete, content, state.pages[name], state.language, root)) or content
+    content = typography.tidy(content, state.language)
     if name in state.pages and config.plugins["material/search"].config.enabled:
         stem = name.removesuffix(".md")
         state.documents[name] = search.documents(state.book, state.language, stem, page.url or "", content)

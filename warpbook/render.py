@@ -7,6 +7,7 @@ its own, and `place` puts the HTML there afterwards.
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,15 +15,30 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from warpbook import changes, charts, claims, devices, errata, explore, glossary, gutter, ledger, prose, records, tracks
+from warpbook import (
+    changes,
+    charts,
+    claims,
+    devices,
+    errata,
+    explore,
+    glossary,
+    gutter,
+    ledger,
+    listings,
+    prose,
+    records,
+    tracks,
+)
 from warpbook.book import SOFTCUDA, BookError
 from warpbook.pages import Block, Page
 from warpbook.values import EXPRESSION, Values, hold_together, render, substitute
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
+LEGIBLE = 10  # CSS pixels: the smallest letters of a drawing, on the smallest screen
 DIRECTIVE = re.compile(
-    r"(claims|changes|glossary|errata|tracks|track|paths|articles|ledger|devices|"
+    r"(claims|notes|changes|glossary|errata|tracks|track|paths|articles|ledger|devices|"
     r"lines:[\w#@./-]+|gutter:[\w:#@./-]+|chart:[^{}]+|explore:[^{}]+|"
     r"figure:[a-z0-9_-]+|output:[\w./-]+)\Z"
 )
@@ -93,10 +109,12 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         directive = DIRECTIVE.match(alone[1]) if alone else None
         if directive and directive[1] in WRITTEN:
             lines += tried(out, where, partial(written, out, directive[1], page, language, values, root)).split("\n")
+        elif directive and directive[1] == "notes":
+            add_token(out, lines, tried(out, where, partial(listings.notes, page, i, listing)), indent_of(line.text))
         elif directive:
             shown = partial(show, page, language, values, directive[1], outputs, root, listing)
             made = tried(out, where, shown)
-            add_token(out, lines, made, line.text[: len(line.text) - len(line.text.lstrip())])
+            add_token(out, lines, made, indent_of(line.text))
         else:
             text = substitute(line.text, partial(value, out, where, page, language, values, root))
             join(lines, text, fresh=i == 0 or (i - 1) in closing)
@@ -112,6 +130,10 @@ def with_heading(lines: list[str], title: str) -> list[str]:
     if not notes or any(line.startswith("## ") for line in lines[notes[0] :]):
         return lines
     return [*lines[: notes[0]], f"## {title} {{ #sources }}", "", *lines[notes[0] :]]
+
+
+def indent_of(text: str) -> str:
+    return text[: len(text) - len(text.lstrip())]
 
 
 def ends(page: Page) -> set[int]:
@@ -167,26 +189,8 @@ def add_token(out: Rendered, lines: list[str], made: str, indent: str) -> None:
 
 
 def place(content: str, tokens: dict[str, str]) -> str:
-    """Put the HTML where its token stands; after the list of annotations that belongs to the block, if there is one."""
-    for token, made in tokens.items():
-        paragraph = f"<p>{token}</p>"
-        at = content.find(paragraph)
-        rest = content[at + len(paragraph) :].lstrip()
-        if "wb-output" in made and rest.startswith("<ol>"):
-            stop = end_of_list(rest)
-            content = content[:at] + rest[:stop] + made + rest[stop:]
-        else:
-            content = content.replace(paragraph, made)
-    return content
-
-
-def end_of_list(text: str) -> int:
-    depth = 0
-    for match in re.finditer(r"<(/?)ol\b[^>]*>", text):
-        depth += -1 if match[1] else 1
-        if depth == 0:
-            return match.end()
-    return 0
+    """Put the HTML where its token stands."""
+    return re.sub(r"<p>(WARPBOOK\d+TOKEN)</p>", lambda match: tokens.get(match[1], match[0]), content)
 
 
 # -- outputs -----------------------------------------------------------------------------------------------------
@@ -319,8 +323,16 @@ def figure(page: Page, name: str) -> str:
     except ElementTree.ParseError as error:
         raise BookError(f"{page.book.relative(path)}:{error.position[0]}: not well-formed SVG") from None
     drawing = re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL).strip()
-    # On a phone it keeps a legible size and scrolls by itself, by keyboard too.
-    return f'<figure class="wb-figure"><div class="wb-figure__view" tabindex="0">{drawing}</div></figure>'
+    # On a phone it keeps a legible size and, if need be, scrolls by itself, by keyboard too.
+    view = f'<div class="wb-figure__view" tabindex="0"{least_width(drawing)}>{drawing}</div>'
+    return f'<figure class="wb-figure">{view}</figure>'
+
+
+def least_width(drawing: str) -> str:
+    """The width at which a drawing's smallest letters are LEGIBLE, as a style."""
+    wide = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', drawing)
+    sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', drawing)]
+    return f' style="--wb-least: {math.ceil(LEGIBLE * float(wide[1]) / min(sizes))}px"' if wide and sizes else ""
 
 
 def claim_table(page: Page, language: str, device: str) -> str:

@@ -11,6 +11,7 @@ PARTS = (  # later ones win
     "text",
     "reading",
     "code",
+    "listings",
     "numbers",
     "charts",
     "explore",

@@ -28,6 +28,29 @@ async function open(path, scheme, width = 1280) {
   return { context, page, told };
 }
 
+// Of drawings and charts on a phone: letters of 10 px or more, a name, and what they show in words or as a table.
+function drawn() {
+  const wrong = [];
+  for (const figure of document.querySelectorAll("article figure:has(svg)")) {
+    const name = figure.className + " " + (figure.querySelector("title, figcaption")?.textContent ?? "").slice(0, 40);
+    const drawing = figure.querySelector("svg[role=img], [role=img]");
+    const described = (drawing?.getAttribute("aria-labelledby") ?? "").split(" ").map((id) => document.getElementById(id)?.textContent);
+    if (!drawing?.ariaLabel && !described.some(Boolean) && !figure.querySelector("figcaption")?.textContent) wrong.push(`${name}: a drawing without a name`);
+    if (!figure.querySelector("svg desc, table, dl")) wrong.push(`${name}: nothing that says it in words`);
+    for (const text of figure.querySelectorAll("svg text")) {
+      if (!text.getClientRects().length) continue;
+      const { a, b } = text.getScreenCTM(), size = parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b);
+      if (size < 9.99) wrong.push(`${name}: "${text.textContent}" is ${size.toFixed(1)} px high at 390 px`);
+    }
+  }
+  for (const box of document.querySelectorAll("article *")) {
+    if (box.scrollWidth <= box.clientWidth + 1 || !/auto|scroll/.test(getComputedStyle(box).overflowX)) continue;
+    const reached = box.tabIndex >= 0 || box.querySelector("a[href], button, [tabindex='0']");
+    if (!reached) wrong.push(`${box.tagName}.${box.className}: scrolls, and not by keyboard`);
+  }
+  return wrong;
+}
+
 async function look(path, language, scheme) {
   const { context, page, told } = await open(path, scheme);
   const shown = await page.evaluate(() => {
@@ -61,6 +84,7 @@ async function look(path, language, scheme) {
     const narrow = await open(path, scheme, 390);
     const width = await narrow.page.evaluate(() => document.documentElement.scrollWidth);
     if (width > 390) narrow.told(`scrolls sideways at 390 px: ${width} px wide`);
+    for (const what of await narrow.page.evaluate(drawn)) narrow.told(what);
     await narrow.context.close();
   }
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import mathematics, records
+from warpbook import mathematics, records, style
 from warpbook.book import Book
 from warpbook.charts import draw
 from warpbook.values import Values
@@ -105,12 +105,12 @@ def automaton(n: int, edges: str) -> dict:
 @pytest.mark.parametrize("language", CHARTS)
 def test_a_chart_s_text_can_be_read(small: Book, book: Book, browser: str, tmp_path: Path, language: str) -> None:
     values = recorded(small)
-    style = ":root { --md-text-font-family: sans-serif }" + (book.root / "theme/assets/site.css").read_text("utf-8")
+    styles = ":root { --md-text-font-family: sans-serif }" + style.sheet(book)
     drawn = "".join(draw(chart, "x", language, values) for chart in CHARTS[language])
     page = tmp_path / "charts.html"
     page.write_text(
         f'<!doctype html><html lang="{language}" style="font-size:125%"><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><style>{style}</style>'
+        f'<meta name="viewport" content="width=device-width"><style>{styles}</style>'
         f'<body data-md-color-scheme="default"><article class="md-typeset">{drawn}</article></body></html>',
         "utf-8",
     )

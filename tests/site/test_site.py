@@ -232,3 +232,10 @@ def test_a_page_is_printed_with_an_outline_tags_links_and_fonts(book: Book, site
     links = re.findall(rb"/Type /Annot\s*/Subtype /Link.{0,300}?endobj", made, re.DOTALL)
     assert any(b"/Dest /profile-your-kernel" in link for link in links)  # from page to page within the PDF
     assert any(b"/URI (https://warpbook.example/zh/" in link for link in links)  # what only the site has
+
+
+@pytest.mark.timeout(300)
+def test_listings_are_linked_and_copied_and_tips_stay_on_the_screen(
+    site: Path, serve: Callable[[Path], str], look: Callable[..., None]
+) -> None:
+    look("listings.mjs", serve(site))

@@ -62,22 +62,68 @@ const box = document.querySelector(".md-search__input");
 box?.addEventListener("input", () => box.dispatchEvent(new KeyboardEvent("keyup")));
 
 // What Material's script adds to code blocks, named for those who hear the page; wide tables, scrolled by keyboard too.
-const word = document.documentElement.lang === "zh" ? "注" : "Note";
-
 function name() {
   for (const table of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])"))
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
   for (const nav of document.querySelectorAll("nav.md-code__nav:not([role])")) nav.setAttribute("role", "none");
-  for (const mark of document.querySelectorAll("a.md-annotation__index:not([aria-label])"))
-    mark.setAttribute("aria-label", `${word} ${mark.querySelector("[data-md-annotation-id]")?.dataset.mdAnnotationId ?? ""}`);
 }
 
 name();
 new MutationObserver(name).observe(document.body, { childList: true, subtree: true });
 
-// A tooltip near the right edge opens to the left.
+// What a number or a term says stays on the screen; Escape puts it away; a finger's first tap opens it, and the second
+// follows the link.
+const TIPS = ":is(.wb-value, .wb-quoted) a, a.wb-term";
+const SCROLLS = ".wb-claims, .wb-lines__view, .md-typeset__scrollwrap";
+
+function put(link) {
+  const box = link.getClientRects()[0], tip = getComputedStyle(link, "::after");
+  const px = (...names) => names.reduce((sum, name) => sum + (parseFloat(tip[name]) || 0), 0);
+  const width = px("width") + (tip.boxSizing === "border-box" ? 0 : px("paddingLeft", "paddingRight", "borderLeftWidth", "borderRightWidth"));
+  const height = px("height") + (tip.boxSizing === "border-box" ? 0 : px("paddingTop", "paddingBottom", "borderTopWidth", "borderBottomWidth"));
+  const all = link.getBoundingClientRect();
+  const left = Math.max(8, Math.min(box.left, document.documentElement.clientWidth - width - 8));
+  const top = all.bottom + height > innerHeight && all.top > height ? all.top - height : all.bottom;
+  const fixed = Boolean(link.closest(SCROLLS)); // which would cut it off
+  link.style.setProperty("--wb-tip", fixed ? "fixed" : "absolute");
+  link.style.setProperty("--wb-tip-left", `${fixed ? left : left - box.left}px`);
+  link.style.setProperty("--wb-tip-top", `${fixed ? top : top - all.top}px`);
+}
+
+function shut(except) {
+  for (const link of document.querySelectorAll(".wb-open")) if (link !== except) link.classList.remove("wb-open");
+}
+
 for (const kind of ["pointerover", "focusin"])
   document.addEventListener(kind, (event) => {
-    const value = event.target.closest?.(":is(.wb-value, .wb-quoted) a, a.wb-term");
-    if (value) value.classList.toggle("wb-left", value.getBoundingClientRect().left > innerWidth / 2);
+    const link = event.target.closest?.(TIPS);
+    if (link) put(link);
   });
+for (const kind of ["pointerout", "focusout"])
+  document.addEventListener(kind, (event) => {
+    const link = event.target.closest?.(TIPS);
+    if (link && !link.contains(event.relatedTarget)) link.classList.remove("wb-closed");
+  });
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  document.querySelectorAll(`:is(${TIPS}):is(:hover, :focus)`).forEach((link) => link.classList.add("wb-closed"));
+  shut();
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest(TIPS);
+  shut(link);
+  if (!link || event.pointerType !== "touch" || link.classList.contains("wb-open")) return;
+  event.preventDefault();
+  link.classList.add("wb-open");
+  put(link);
+}, true);
+addEventListener("scroll", () => shut(), { passive: true });
+
+// Material's table of contents glides after the page; it jumps for readers who want no motion.
+if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+  const scrollTo = Element.prototype.scrollTo;
+  Element.prototype.scrollTo = function (...where) {
+    if (where[0]?.behavior) where[0] = { ...where[0], behavior: "instant" };
+    scrollTo.apply(this, where);
+  };
+}
