@@ -15,16 +15,23 @@ TEX = re.compile(r"<semantics>(.*?)<annotation .*?</annotation></semantics>", re
 NAMESPACE = re.compile(
     r' (?:xmlns="http://www\.w3\.org/(?:1998/Math/MathML|2000/svg)"|(?:stretchy|fence|separator|accent)="\w+")'
 )
+LINES = re.compile(r"<[^>]*>|(?<=&)\w+;")  # what takes no room in a line
+NARROW = 36  # characters that fit a telephone; Material's script takes back what a wider screen does not need
 AS_WRITTEN = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 
 
 def page(text: str) -> str:
-    """
-    >>> page('<p>Thus</p>\\n\\n  <pre><span class="n">f</span><span class="p">(</span><span class="mi">1</span>\\n\\n</pre>')
-    '<p>Thus</p>\\n<pre>f(<span class="mi">1</span>\\n\\n</pre>'
-    """
-    text = CODE.sub(lambda match: match[1] + COLOURLESS.sub(lambda mark: mark[1] or "", match[2]), text)
+    """The page with less in it; a page's own blanks, those of code and scripts, stay."""
+    text = CODE.sub(lambda match: match[1] + code(match[2]), text)
     text = NAMESPACE.sub("", TEX.sub(r"\1", text))
     parts = AS_WRITTEN.split(text)  # text, as written, the name of its element, text, …
     parts[::3] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::3]]
     return "".join(part for i, part in enumerate(parts) if i % 3 < 2)
+
+
+def code(listing: str) -> str:
+    """A listing with fewer marks, and within a keyboard's reach where a narrow screen scrolls it."""
+    listing = COLOURLESS.sub(lambda mark: mark[1] or "", listing)
+    if listing.startswith("<code>") and any(len(line) > NARROW for line in LINES.sub("", listing).split("\n")):
+        return listing.replace("<code>", '<code tabindex="0">', 1)
+    return listing

@@ -1,7 +1,7 @@
 """The site's style sheet: one file for the reader, and fonts of the glyphs that the site shows.
 
-It is assembled from Material's sheets, KaTeX's, and our own parts that each have one meaning. Of Material's and KaTeX's a
-built site keeps the rules that some page or script can use (`trim`).
+It is assembled from Material's sheets, KaTeX's, and our own parts that each have one meaning. Of Material's and
+KaTeX's a built site keeps the rules that some page or script can use (`trim`).
 """
 
 from __future__ import annotations
@@ -187,9 +187,9 @@ def split(prelude: list[Node]) -> list[list[Node]]:
 def may_match(selector: list[Node], names: set[str]) -> bool:
     """Whether all that it asks for by name is there; what stands within :is(), :not() and the like is not looked at."""
     for before, token in zip([None, *selector], selector, strict=False):
-        if token.type == "ident" and before is not None and before.type == "literal" and before.value == ".":
-            if token.value not in names:
-                return False
+        is_class = before is not None and before.type == "literal" and before.value == "."
+        if token.type == "ident" and is_class and token.value not in names:
+            return False
         if token.type == "hash" and token.value not in names:
             return False
         if token.type == "[] block":
