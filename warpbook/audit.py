@@ -1,8 +1,9 @@
 """What a reader's device must fetch and do for each page, held against targets and against what was measured before.
 
-`make audit` builds the site, serves it compressed on this machine, opens every page of both languages in Chromium as a
-telephone would (tools/audit.mjs), and has Lighthouse judge six of them. What it found is one table; the committed baseline
-(audit.json) tells what a page was like before. The weight of a page needs no browser, and `make test` holds it too.
+`make audit` builds the site, serves it compressed on this machine, opens every page of both languages in Chromium as
+a telephone would (tools/audit.mjs), and has Lighthouse judge six of them. What it found is one table; the committed
+baseline (audit.json) tells what a page was like before. The weight of a page needs no browser, and `make test` holds
+pages to it too.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def look(book: Book, address: str, names: list[str], tell: Callable[[str], None]
 
 
 def judge(book: Book, address: str, page: str) -> dict[str, float]:
-    """Lighthouse's points for a page on a telephone, the median of some runs; TBT and LCP in ms, and the machine's speed."""
+    """Lighthouse's points for a page on a telephone, medians of some runs; TBT and LCP in ms; the machine's speed."""
     entry = mathematics.modules(book) / "lighthouse" / "cli" / "index.js"
     if not entry.exists():
         raise BookError("node_modules/lighthouse is missing; run `make setup`")

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import material  # type: ignore[import-not-found,import-untyped,unused-ignore]
-import tinycss2
-from tinycss2.ast import AtRule, Declaration, Node, QualifiedRule
+import tinycss2  # type: ignore[import-untyped,unused-ignore]
+from tinycss2.ast import AtRule, Declaration, Node, QualifiedRule  # type: ignore[import-untyped,unused-ignore]
 
 from warpbook import mathematics
 from warpbook.book import Book
@@ -101,7 +101,7 @@ def glyphs(pages: Iterable[str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {face: set() for face in ("Main-Regular", *FACES.values())}
     for page in pages:
         for formula in page.split('<span class="katex-html"')[1:]:
-            for classes, text in GLYPHS.findall(formula, 0, END.search(formula).start()):
+            for classes, text in GLYPHS.findall(END.split(formula, maxsplit=1)[0]):
                 faces = {FACES[name] for name in classes.split() if name in FACES} or {"Main-Regular"}
                 for face in faces if classes else (*faces, *PIECES):
                     found[face].update(text)
@@ -203,8 +203,8 @@ def may_match(selector: list[Node], names: set[str]) -> bool:
 
 def subset(font: bytes, shown: Iterable[str]) -> bytes:
     """A font with the glyphs of these characters only."""
-    from fontTools import subset as subsetter
-    from fontTools.ttLib import TTFont
+    from fontTools import subset as subsetter  # type: ignore[import-untyped,unused-ignore]
+    from fontTools.ttLib import TTFont  # type: ignore[import-untyped,unused-ignore]
 
     opened = TTFont(io.BytesIO(font))
     options = subsetter.Options(flavor="woff2", hinting=False, layout_features=[], name_IDs=[1, 2], glyph_names=False)

@@ -59,7 +59,7 @@ def recorded(book: Book) -> Values:
         ),
         "blocks": spans([(i % 132, 500.0 * (i // 132), 500.0 * (i // 132) + 480, f"block {i}") for i in range(528)]),
     }
-    words = ["the", "warp", "reads", "each", "row", "because", "it", "is", "aligned"]
+    words = "the warp reads each row because it is aligned".split()
     numbers = [" ".join(str((i * k) % 9 + 0.5) for k in range(9)) for i in range(9)]
     matrices = {
         "weights": {"numbers": numbers, "rows": words, "columns": words, "unit": "1"},

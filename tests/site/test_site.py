@@ -61,7 +61,7 @@ def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
 
 
 def test_no_page_weighs_more_than_it_may(book: Book, site: Path) -> None:
-    """Nor more than it did. `make audit` measures what needs a browser's time: layout shift, axe on every page, Lighthouse."""
+    """Nor more than it did. `make audit` measures what needs a browser's time: layout shift, axe, Lighthouse."""
     before = audit.baseline(book)["pages"]
     wrong = []
     for page in audit.pages(site):

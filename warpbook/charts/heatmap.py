@@ -223,7 +223,7 @@ def every(lines: list[Line], side: float, needed: float) -> list[tuple[int, Line
 def grid(
     found: Matrix, rows: list[Line], columns: list[Line], colours: Colours, left: float, top: float, side: float
 ) -> str:
-    """All cells of one colour are one path. A cell's tooltip is its place and number in the table (theme/assets/site.js)."""
+    """All cells of one colour are one path. A cell's tooltip is what the table says (theme/assets/site.js)."""
     paths: dict[tuple[str, int], str] = {}
     for y, row in enumerate(rows):
         of_row = [colours.step(found.cells[row.index][column.index]) for column in columns]
