@@ -5,6 +5,8 @@
 #   make site         the site into site/ (Chinese under site/zh/), strictly
 #   make offline      site/warpbook.zip: both languages, to unpack and read without a server or a network
 #   make pdf          site/warpbook-en.pdf and -zh.pdf: the book, printed by an installed Chromium
+#   make audit        weight, layout shift, axe and Lighthouse for every page of the built site, as a table; exits 1 where a target is
+#                     missed or a page got worse  (ARGS=--update: renew audit.json; --quick: without Lighthouse; --only models/)
 #   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew;
 #                     SHARD=1/2: the first half)
 #   make setup        only the set-up, into .venv
@@ -28,7 +30,7 @@
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 RUN := .venv/bin/python -m
 
-.PHONY: setup setup-site setup-print serve site offline pdf test record claims lint lock clean
+.PHONY: setup setup-site setup-print serve site offline pdf audit test record claims lint lock clean
 .PHONY: test-pycuda sweep fuzz sanitize bench wheel aarch64
 
 setup:
@@ -54,6 +56,9 @@ pdf: setup-print site
 
 test: setup
 	@$(RUN) pytest $(ARGS)
+
+audit: setup-print
+	@$(RUN) warpbook audit $(ARGS)
 
 record: setup
 	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY)) $(if $(UPDATE),--update) $(if $(SHARD),--shard $(SHARD))

@@ -1,7 +1,7 @@
 """Set-up: bring .venv to what the locks, softcuda's sources and this file say.  `make setup` calls it.
 
     python3 tools/setup_env.py site     what `make serve` needs: no compiler, no CUDA package
-    python3 tools/setup_env.py print    what `make pdf` needs besides: a browser's driver
+    python3 tools/setup_env.py print    what `make pdf` and `make audit` need besides: a browser's driver and judges
     python3 tools/setup_env.py all      everything: also the compiler packages, PyCUDA, softcuda, tests and lint
 
 Each step has a digest of what it depends on, kept in .venv/.warpbook.json once the step has succeeded, so that a step
@@ -253,7 +253,7 @@ def steps(wanted: str) -> list[Step]:
         "Node packages",
         digest(npm_lock),
         install_node_packages,
-        made=(NODE / "katex", NODE / "playwright-core"),
+        made=(NODE / "katex", NODE / "playwright-core", NODE / "lighthouse"),
         covers={"katex": katex_inputs},
     )
     if wanted in ("site", "print"):

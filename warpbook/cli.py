@@ -23,6 +23,11 @@ def main(arguments: list[str] | None = None) -> int:
     printed = commands.add_parser("pdf", help="the built site as a PDF in each language, printed by Chromium")
     printed.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
     printed.add_argument("--browser", metavar="PATH", help="a Chromium (default: the one that is installed)")
+    audited = commands.add_parser("audit", help="weigh and judge every page of the site in a browser")
+    audited.add_argument("--site", type=Path, help="one that is built already (default: build it into site/)")
+    audited.add_argument("--only", metavar="START", default="", help="pages whose address starts so")
+    audited.add_argument("--quick", action="store_true", help="without Lighthouse, whose points depend on the machine")
+    audited.add_argument("--update", action="store_true", help="keep what is found as the new baseline, audit.json")
     record = commands.add_parser("record", help="run pages and programs on this machine's device and keep what it said")
     record.add_argument("--only", metavar="ARTICLE", action="append", default=[], help="this article; may be repeated")
     record.add_argument("--update", action="store_true", help="run again what is fresh, too")
@@ -57,6 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
             return offline_site(book, options.site or book.root / "site")
         elif options.command == "pdf":
             return pdf(book, options.site or book.root / "site", options.browser)
+        elif options.command == "audit":
+            return audit(book, options)
         elif options.command == "record":
             from warpbook.recorder import record as run
 
@@ -107,6 +114,18 @@ def pdf(book: Book, site: Path, browser: str | None) -> int:
         )
     downloads.show(site)
     return 0
+
+
+def audit(book: Book, options: argparse.Namespace) -> int:
+    from warpbook import audit, site
+
+    place = options.site or site.build(book, book.root / "site")
+    if not (place / "index.html").exists():
+        raise BookError(f"{place}: no site there; build it with `make site`")
+    wrong = audit.audit(book, place, options.only, options.quick, options.update)
+    told = f"{len(wrong)} figures miss a target or are worse than before" if wrong else "all targets are met"
+    print("\n".join([*wrong, told]))
+    return 1 if wrong else 0
 
 
 def shard(text: str) -> tuple[int, int]:

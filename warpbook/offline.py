@@ -27,7 +27,7 @@ WORD_LISTS = re.compile(r"(?:^|/)assets/javascripts/lunr/(?P<file>.*)$")
 LINK = re.compile(r'(?P<before><(?:a|link)\b[^>]*?\shref=")(?P<link>[^"]*)(?P<after>")')
 ADDRESS = re.compile(r"(?![a-z][a-z0-9+.-]*:|//|#)(?P<path>[^?#]+)(?P<rest>.*)", re.DOTALL)
 MODULE = re.compile(r'<script type="?module"? src="?(?P<root>[^">]*)assets/explore/explore\.js"?></script>')
-BUNDLE = re.compile(r'<script src="?(?P<root>[^">]*)assets/javascripts/bundle\.')
+BUNDLE = re.compile(r'<script (?:type="?text/plain"? data-)?src="?(?P<root>[^">]*)assets/javascripts/bundle\.')
 
 
 def pack(site: Path) -> Path:

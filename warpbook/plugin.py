@@ -31,6 +31,7 @@ from warpbook import (
     render,
     search,
     sitemap,
+    slim,
     style,
     takeaway,
     tracks,
@@ -69,8 +70,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """The style sheet, the feed, KaTeX's style and fonts, the records that numbers link to, a lab page a program."""
-    for file in [file for file in files if file.src_uri.startswith((f"{style.FOLDER}/", f"{search.FOLDER}/"))]:
+    """The style sheet, the feed, KaTeX's fonts, the records that numbers link to, a lab page a program."""
+    parts = (f"{style.FOLDER}/", f"{search.FOLDER}/")
+    for file in [file for file in files if file.src_uri.startswith(parts) or style.is_theirs(file.src_uri)]:
         files.remove(file)
     lean.trim(files, config.plugins["material/search"].config.lang)
     materials = next(name for file in files if search.MATERIALS.search(name := file.src_uri))
@@ -78,10 +80,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, style.ADDRESS, content=style.sheet(state.book)))
     files.append(File.generated(config, feed.NAME, content=feed.feed(state.book, state.language, home(config))))
     katex = mathematics.modules(state.book) / "katex" / "dist"
-    found = [katex / "katex.min.css", *sorted((katex / "fonts").glob("*.woff2"))]
-    for path in found:
-        name = f"assets/katex/{path.relative_to(katex).as_posix()}"
-        files.append(File.generated(config, name, abs_src_path=str(path)))
+    for path in sorted((katex / "fonts").glob("*.woff2")):
+        files.append(File.generated(config, f"{style.FONTS}/{path.name}", abs_src_path=str(path)))
     for path in sorted(state.book.records.glob("*/*.json")):
         files.append(File.generated(config, state.book.relative(path), abs_src_path=str(path)))
     for article in state.book.articles():
@@ -283,7 +283,7 @@ def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         'data-md-component="search" role="dialog"', f'data-md-component="search" role="dialog" aria-label="{called}"'
     )
     output = named(re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output))
-    output = valid(search.place(output))
+    output = slim.page(valid(search.place(output)))
     return output if config.extra.get("serving") else policy.with_policy(output)  # live reload is an inline script
 
 

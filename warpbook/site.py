@@ -37,6 +37,8 @@ Tell = Callable[[str], None]
 
 def build(book: Book, output: Path, strict: bool = True) -> Path:
     """Build the site into `output`, which stays as it was if anything is wrong."""
+    from warpbook import style
+
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
         new = Path(folder, "new")
@@ -48,6 +50,7 @@ def build(book: Book, output: Path, strict: bool = True) -> Path:
                 job.stop()
         if wrong:
             raise BookError("\n".join(wrong))
+        style.trim(new)
         if output.exists():
             output.rename(Path(folder, "old"))
         new.rename(output)

@@ -249,7 +249,8 @@ def describe(found: tuple[Value, ...], language: str) -> str:
 def element(answer: Answer, others: dict[str, Answer], language: str, root: str) -> str:
     """The number with its tooltip, which lists the other devices' numbers too.
 
-    The tooltip is an attribute drawn by the style sheet; the link makes it reachable by keyboard and by touch.
+    The tooltip is an attribute drawn by the style sheet, which a screen reader hears when the link that holds it has
+    the focus; the script makes it the link's name, so that it is heard without. An attribute more would be 2 KB a page.
     What theme/assets/site.js shows instead, once the reader has chosen another device, is in `data-others`.
     """
     everywhere = {"": answer, **others}
@@ -258,14 +259,13 @@ def element(answer: Answer, others: dict[str, Answer], language: str, root: str)
         one = everywhere[of]
         lines = [f"{other.values[0].device}: {other.shown}" for key, other in everywhere.items() if key != of]
         about = "\n".join([describe(one.values, language), *lines])
-        return [one.shown, repr(one.number), about, root + one.values[0].record]
+        return [one.shown, f"{one.number:.6g}", about, root + one.values[0].record]
 
     shown, number, about, href = face("")
     swaps = json.dumps({device: face(device) for device in others}, ensure_ascii=False, separators=(",", ":"))
     return (
         f'<data class="wb-value" value="{number}"{attribute("data-others", swaps) if others else ""}>'
-        f"<a{attribute('href', href)}{attribute('aria-label', f'{shown}. {about}'.replace(chr(10), '; '))}"
-        f"{attribute('data-tip', about)}>{html.escape(shown)}</a></data>"
+        f"<a{attribute('href', href)}{attribute('data-tip', about)}>{html.escape(shown)}</a></data>"
     )
 
 

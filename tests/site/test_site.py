@@ -9,12 +9,13 @@ import subprocess
 import tomllib
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from warpbook import downloads, links, mathematics, offline, pdf, policy, search, tracks, typography
+from warpbook import audit, downloads, links, mathematics, offline, pdf, policy, search, tracks, typography
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -60,6 +61,17 @@ def test_every_page_has_a_policy_and_no_handler_in_an_element(site: Path) -> Non
 def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
     wrong = links.internal(site, links.pages(site))
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_page_weighs_more_than_it_may(book: Book, site: Path) -> None:
+    """Nor more than it did. `make audit` measures what needs a browser's time: layout shift, axe, Lighthouse."""
+    before = audit.baseline(book)["pages"]
+    wrong = []
+    for page in audit.pages(site):
+        weight = audit.weigh(site, page)
+        wrong += [f"/{page}: {what}" for what in audit.missed(weight)]
+        wrong += [f"/{page}: {what}" for what in audit.worse(asdict(weight), before.get(page, {}))]
+    assert not wrong, "\n".join([*wrong, "if it is worth it: make audit ARGS=--update"])
 
 
 def addresses() -> list[str]:

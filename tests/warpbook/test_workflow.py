@@ -42,6 +42,20 @@ def test_what_they_call_is_there(each, book):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
+def test_what_is_published_is_what_a_browser_has_opened(text):
+    """Built once, looked at, uploaded; nothing is built again in between, and nothing is published without it."""
+    jobs = yaml.safe_load(text)["jobs"]
+    steps = [step.get("run") or step["uses"].split("@")[0] for step in jobs["site"]["steps"]]
+    built, looked, kept = (
+        steps.index(step)
+        for step in ("make site", 'make audit ARGS="--site site --quick"', "actions/upload-pages-artifact")
+    )
+    assert built < looked < kept and steps.count("make site") == 1
+    assert jobs["site"]["steps"][kept]["with"] == {"path": "site"}
+    assert not jobs["site"]["steps"][looked].keys() & {"if", "continue-on-error"}
+    assert jobs["deploy"]["needs"] == "site" and jobs["site"]["needs"] == "test"
+
+
 def test_colab_opens_what_is_pushed(text, book, tmp_path, write):
     """The notebooks' branch has the paths that the pages' links name."""
     step = next(s for s in yaml.safe_load(text)["jobs"]["site"]["steps"] if "notebooks" in s.get("name", ""))

@@ -28,9 +28,12 @@ function swap(value, device) {
   link.textContent = text;
   link.dataset.tip = tip;
   link.setAttribute("href", record);
-  link.setAttribute("aria-label", `${text}. ${tip.replaceAll("\n", "; ")}`);
+  label(link, text, tip);
   value.setAttribute("value", number);
 }
+
+const label = (link, text, tip) => link.setAttribute("aria-label", `${text}. ${tip.replaceAll("\n", "; ")}`);
+for (const link of document.querySelectorAll(".wb-value a")) label(link, link.textContent, link.dataset.tip);
 
 function remembered() {
   try { return localStorage.getItem(KEY); } catch { return null; }
@@ -62,14 +65,37 @@ const box = document.querySelector(".md-search__input");
 box?.addEventListener("input", () => box.dispatchEvent(new KeyboardEvent("keyup")));
 
 // What Material's script adds to code blocks, named for those who hear the page; wide tables, scrolled by keyboard too.
+const tables = new WeakSet();
+const widths = new ResizeObserver((seen) => { // told of sizes after layout, and of what is off the screen only later
+  for (const { target } of seen) {
+    const view = target.parentElement;
+    if (view.scrollWidth > view.clientWidth) view.tabIndex = 0;
+  }
+});
+
 function name() {
-  for (const table of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])"))
-    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+  for (const table of document.querySelectorAll(".md-typeset__scrollwrap > *"))
+    if (!tables.has(table)) {
+      tables.add(table);
+      widths.observe(table);
+    }
   for (const nav of document.querySelectorAll("nav.md-code__nav:not([role])")) nav.setAttribute("role", "none");
 }
 
 name();
 new MutationObserver(name).observe(document.body, { childList: true, subtree: true });
+
+// A heat map's cell: its row, its column and its number, as the table under it has them.
+document.addEventListener("pointermove", (event) => {
+  const grid = event.target.closest?.(".wb-cells");
+  if (!grid) return;
+  const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(grid.getScreenCTM().inverse());
+  const [head, ...rows] = grid.closest("figure").querySelector("table").rows;
+  const [row, column] = [rows[Math.floor(y)]?.cells, Math.floor(x) + 1];
+  if (!row?.[column]) return;
+  const title = grid.querySelector("title") ?? grid.appendChild(document.createElementNS(grid.namespaceURI, "title"));
+  title.textContent = `${row[0].textContent}, ${head.cells[column].textContent}: ${row[column].textContent}`;
+}, { passive: true });
 
 // What a number or a term says stays on the screen; Escape puts it away; a finger's first tap opens it, and the second
 // follows the link.

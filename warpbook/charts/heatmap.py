@@ -61,7 +61,7 @@ LEAST_DOT, MOST_DOT = 2, 14  # of a cell in a picture of zeros and ones
 LINE = 14  # units between lines of text
 MOST_TITLES = 1024  # cells with a tooltip and a place in the table of their own; of more, each row has one
 MOST_RUNS = 12  # of ones, told one by one
-STEPS = 24  # of colour, where cells have no tooltips, and in the legend
+STEPS = 24  # of colour, in the cells and in the legend
 LEGEND = 180  # units
 NUMBER = re.compile(r"[-−]?\d+(\.\d+)?")  # a name; such are named in steps where they are many
 
@@ -88,6 +88,14 @@ class Colours:
         if self.low == self.high:
             return "wb-heat", 1.0 if self.high else 0.0
         return "wb-heat", Scale(self.low, self.high, 10 if self.kind == "log" else 0).at(number)
+
+    def step(self, number: float) -> tuple[str, int]:
+        """As at(), in steps that an eye can tell apart: what is alike can be drawn as one."""
+        kind, share = self.at(number)
+        return kind, round(share * STEPS)
+
+    def mark(self, step: tuple[str, int]) -> str:
+        return f' class="{step[0]}" fill-opacity="{step[1] / STEPS:.3g}"'
 
     def number(self, share: float) -> float:
         """What stands at that share of the legend."""
@@ -189,9 +197,11 @@ def cells(
         drawn = f'<path class="wb-bits" transform="translate({left:.0f} {top:.1f}) scale({side:g})" ' \
                 f'd="{strokes(found, rows, columns)}"/>'  # fmt: skip
     else:
-        many = len(rows) * len(columns) > MOST_TITLES
-        draw = in_steps if many else one_by_one
-        drawn = "".join(draw(found, line, columns, colours, left, top + side * i, side) for i, line in enumerate(rows))
+        if len(rows) * len(columns) > MOST_TITLES:
+            each = (in_steps(found, row, columns, colours, left, top + side * i, side) for i, row in enumerate(rows))
+            drawn = "".join(each)
+        else:
+            drawn = grid(found, rows, columns, colours, left, top, side)
     frame = f'<rect class="wb-heat__frame" x="{left:.0f}" y="{top:.1f}" width="{right - left:g}" ' \
             f'height="{bottom - top:g}"/>'  # fmt: skip
     across = right + (4 if upright else max(4, 0.71 * units(columns[-1].name) - side / 2 + 8))
@@ -210,19 +220,18 @@ def every(lines: list[Line], side: float, needed: float) -> list[tuple[int, Line
     return list(enumerate(lines))[::step]
 
 
-def one_by_one(
-    found: Matrix, row: Line, columns: list[Line], colours: Colours, left: float, y: float, side: float
+def grid(
+    found: Matrix, rows: list[Line], columns: list[Line], colours: Colours, left: float, top: float, side: float
 ) -> str:
-    made = []
-    for i, column in enumerate(columns):
-        number = found.cells[row.index][column.index]
-        kind, share = colours.at(number)
-        made.append(
-            f'<rect class="{kind}" x="{left + side * i:g}" y="{y:.1f}" width="{side:g}" height="{side:g}" '
-            f'fill-opacity="{share:.3g}"><title>{html.escape(f"{row.name}, {column.name}")}: '
-            f"{shown(number, found.unit)}</title></rect>"
-        )
-    return "".join(made)
+    """All cells of one colour are one path. A cell's tooltip is what the table says (theme/assets/site.js)."""
+    paths: dict[tuple[str, int], str] = {}
+    for y, row in enumerate(rows):
+        of_row = [colours.step(found.cells[row.index][column.index]) for column in columns]
+        starts = [x for x in range(len(of_row)) if not x or of_row[x] != of_row[x - 1]]
+        for x, end in zip(starts, [*starts[1:], len(of_row)], strict=True):
+            paths[of_row[x]] = paths.get(of_row[x], "") + f"M{x} {y}h{end - x}v1H{x}z"
+    drawn = "".join(f'<path{colours.mark(key)} d="{d}"/>' for key, d in sorted(paths.items()))
+    return f'<g class="wb-cells" transform="translate({left:g} {top:.1f}) scale({side:g})">{drawn}</g>'
 
 
 def in_steps(
@@ -231,12 +240,9 @@ def in_steps(
     """A row of many: what is of one colour is one path, and the row has the tooltip."""
     paths: dict[tuple[str, int], str] = {}
     for i, column in enumerate(columns):
-        kind, share = colours.at(found.cells[row.index][column.index])
-        key = (kind, round(share * STEPS))
+        key = colours.step(found.cells[row.index][column.index])
         paths[key] = paths.get(key, "") + f"M{left + side * i:g} {y:.1f}h{side:g}v{side:g}h-{side:g}z"
-    drawn = "".join(
-        f'<path class="{kind}" fill-opacity="{step / STEPS:.3g}" d="{d}"/>' for (kind, step), d in paths.items()
-    )
+    drawn = "".join(f'<path{colours.mark(key)} d="{d}"/>' for key, d in paths.items())
     most = max(columns, key=lambda column: found.cells[row.index][column.index])
     title = f"{row.name}: {shown(found.cells[row.index][most.index], found.unit)} ({most.name})"
     return f"<g><title>{html.escape(title)}</title>{drawn}</g>"
