@@ -118,11 +118,13 @@ def test_a_page_comes_and_goes(reader: Reader, small_site: Book) -> None:
     file.write_text("# New\n\nFresh words.\n", "utf-8")
     reader.reloads(home)
     assert "Fresh words" in reader.read("new/")
-    assert "Fresh words" in reader.read("new.md")
+    for made_of_all in ("new.md", "search/documents.json"):
+        assert "Fresh words" in reader.read(made_of_all)
     home = reader.read("")
     file.unlink()
     reader.reloads(home)
     assert reader.read("new/") == reader.read("new.md") == "404"
+    assert "Fresh words" not in reader.read("search/documents.json")
 
 
 def test_a_mistake_is_shown_until_it_is_mended(reader: Reader, small_site: Book) -> None:
