@@ -38,7 +38,7 @@ async function copying() {
 
 // The text of one file of a lab page, without a browser.
 function textOf(html, id) {
-  const code = html.split(new RegExp(`<code id="?${id}"?>`))[1].split("</code>")[0].replace(/<[^>]+>/g, "");
+  const code = html.split(new RegExp(`<code[^>]* id="?${id}"?>`))[1].split("</code>")[0].replace(/<[^>]+>/g, "");
   return code.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
 }
 
