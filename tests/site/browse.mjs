@@ -28,6 +28,14 @@ async function open(path, scheme, width = 1280) {
   return { context, page, told };
 }
 
+// As for a reader who has been everywhere and opened everything: what waits for its layout has it.
+function unfold() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("* { content-visibility: visible !important }");
+  document.adoptedStyleSheets.push(sheet);
+  for (const details of document.querySelectorAll("article details")) details.open = true;
+}
+
 // Of drawings and charts on a phone: letters of 10 px or more, a name, and what they show in words or as a table.
 function drawn() {
   const wrong = [];
@@ -84,6 +92,8 @@ async function look(path, language, scheme) {
     const narrow = await open(path, scheme, 390);
     const width = await narrow.page.evaluate(() => document.documentElement.scrollWidth);
     if (width > 390) narrow.told(`scrolls sideways at 390 px: ${width} px wide`);
+    await narrow.page.evaluate(unfold);
+    await narrow.page.waitForTimeout(100);
     for (const what of await narrow.page.evaluate(drawn)) narrow.told(what);
     await narrow.context.close();
   }

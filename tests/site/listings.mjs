@@ -20,6 +20,7 @@ async function open(path, { width = 1280, ...options } = {}) {
 }
 
 async function copied(page, listing) {
+  await page.locator(listing).first().scrollIntoViewIfNeeded(); // its buttons are made when it comes into view
   await page.locator(`${listing} .md-code__button`).first().click();
   return page.evaluate(() => navigator.clipboard.readText());
 }

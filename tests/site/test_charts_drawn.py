@@ -111,7 +111,7 @@ def test_a_chart_s_text_can_be_read(small: Book, book: Book, browser: str, tmp_p
     page.write_text(
         f'<!doctype html><html lang="{language}" style="font-size:125%"><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width"><style>{styles}</style>'
-        f'<body data-md-color-scheme="default"><article class="md-typeset">{drawn}</article></body></html>',
+        f'<body data-md-color-scheme="default"><article class="md-content__inner md-typeset">{drawn}</article></body></html>',
         "utf-8",
     )
     done = subprocess.run(

@@ -67,18 +67,18 @@ box?.addEventListener("input", () => box.dispatchEvent(new KeyboardEvent("keyup"
 // What Material's script adds to code blocks, named for those who hear the page; wide tables, scrolled by keyboard too.
 const tables = new WeakSet();
 const widths = new ResizeObserver((seen) => { // told of sizes after layout, and of what is off the screen only later
-  for (const { target } of seen) {
-    const view = target.parentElement;
-    if (view.scrollWidth > view.clientWidth) view.tabIndex = 0;
-  }
+  for (const { target } of seen)
+    for (const view of [target, target.parentElement]) // Material's script, where it is there, puts a box around the table
+      if (view.scrollWidth > view.clientWidth && /auto|scroll/.test(getComputedStyle(view).overflowX)) view.tabIndex = 0;
 });
 
 function name() {
-  for (const table of document.querySelectorAll(".md-typeset__scrollwrap > *"))
+  for (const table of document.querySelectorAll(".md-typeset__scrollwrap > *, article table:not([class])"))
     if (!tables.has(table)) {
       tables.add(table);
       widths.observe(table);
     }
+  for (const table of document.querySelectorAll(".md-typeset__table > table[tabindex]")) table.removeAttribute("tabindex");
   for (const nav of document.querySelectorAll("nav.md-code__nav:not([role])")) nav.setAttribute("role", "none");
 }
 
