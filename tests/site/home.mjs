@@ -17,6 +17,7 @@ for (const path of ["", "zh/"]) {
     if (!(bottom <= 800)) told(`${part} ends at ${bottom}, below the first screen`);
   }
   await page.click(".wb-cite summary");
+  await page.locator(".wb-cite pre").last().scrollIntoViewIfNeeded(); // its button is made when it comes into view
   await page.waitForSelector(".wb-cite .md-code__button, .wb-cite .md-clipboard", { timeout: 5000 }).catch(() => told("a citation cannot be copied"));
   await page.context().close();
 }
