@@ -9,6 +9,7 @@ const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const TELEPHONE = { viewport: { width: 412, height: 823 }, deviceScaleFactor: 1.75, isMobile: true };
 const AT_ONCE = 2;
+const PATIENCE = 120; // seconds a page may take
 
 const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
 
@@ -69,7 +70,10 @@ async function look(name) {
   await page.evaluate(async () => { // to the end, as a reader would, screen by screen
     for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight * 0.8) {
       scrollTo({ top: y, behavior: "instant" });
-      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      await new Promise((done) => { // two frames, or a moment where a browser with two pages open draws only one
+        setTimeout(done, 100);
+        requestAnimationFrame(() => requestAnimationFrame(done));
+      });
     }
   });
   const { shifts, lcp } = await page.evaluate(() => window.seen);
@@ -80,5 +84,8 @@ async function look(name) {
 }
 
 const names = JSON.parse(list);
-await Promise.all(Array.from({ length: AT_ONCE }, async () => { while (names.length) await look(names.shift()); }));
+const late = (name) => new Promise((_, fail) => setTimeout(() => fail(new Error(`/${name}: not done within ${PATIENCE} s`)), 1000 * PATIENCE).unref());
+await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+  for (let name; (name = names.shift()) !== undefined;) await Promise.race([look(name), late(name)]);
+}));
 await browser.close();
