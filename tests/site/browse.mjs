@@ -118,8 +118,9 @@ async function change(from, to) {
     await page.waitForURL((url) => url.pathname === "/" + to);
     await page.waitForLoadState();
     const { hash, search } = new URL(page.url());
-    const hidden = await page.evaluate((id) => !(document.getElementById(id)?.getBoundingClientRect().top < 300), there);
-    if (decodeURIComponent(hash.slice(1)) !== there || hidden) told(`the switcher opened ${to} at "${hash}", not at "${there}"`);
+    const hidden = () => page.evaluate((id) => !(document.getElementById(id)?.getBoundingClientRect().top < 300), there);
+    for (let i = 0; i < 50 && await hidden(); i++) await page.waitForTimeout(100); // the browser goes there after it has loaded
+    if (decodeURIComponent(hash.slice(1)) !== there || await hidden()) told(`the switcher opened ${to} at "${hash}", not at "${there}"`);
     if (search !== "?a=1") told(`the switcher forgot the query: "${search}"`);
     await page.goto(base + from + "?a=1");
   }

@@ -68,10 +68,12 @@ async function linking(path) {
   same("the line in its file", (await marked(page)).seen, true);
   await context.close();
   const without = await open("snippets/reduction/ladder/#reduce.cu-L182", { javaScriptEnabled: false });
-  same("a line without a script", await without.page.$eval(":target", (line) => {
+  const line = () => without.page.$eval(":target", (line) => {
     const { top } = line.getBoundingClientRect();
     return [line.id, top > 0 && top < innerHeight, getComputedStyle(line, "::before").position];
-  }), ["reduce.cu-L182", true, "absolute"]);
+  });
+  for (let i = 0; i < 50 && !(await line())[1]; i++) await without.page.waitForTimeout(100); // the browser goes there after it has loaded
+  same("a line without a script", await line(), ["reduce.cu-L182", true, "absolute"]);
   await without.context.close();
 }
 
