@@ -57,10 +57,10 @@ function assemble({ files, url }) {
       field.remove();
     }
 
-    // A formula is read as its TeX.
+    // A formula is read as its MathML.
     for (const formula of article.querySelectorAll(".katex")) {
       formula.setAttribute("role", "math");
-      formula.setAttribute("aria-label", formula.querySelector("annotation").textContent);
+      formula.setAttribute("aria-label", formula.querySelector(".katex-mathml").textContent.trim());
       formula.querySelector(".katex-mathml").remove();
     }
 
