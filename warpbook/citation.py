@@ -18,6 +18,7 @@ WORDS = {
         "history": "Changes",
         "cite": "To cite",
         "line": '{authors}. “{title}.” <i>{book}</i>, version of <span class="wb-together">{date}</span>. {url}',
+        "home": '{authors}. <i>{book}</i>, version of <span class="wb-together">{date}</span>. {url}',
         "note": "Version of {date}",
         "licence": "Text and figures are under CC BY 4.0, code under the MIT License.",
     },
@@ -25,7 +26,8 @@ WORDS = {
         "summary": "更新记录与引用方式",
         "history": "更新记录",
         "cite": "引用本页",
-        "line": "{authors}. {title}[EB/OL]. {book}, {date}. {url}",
+        "line": "{authors}. {book}：{title}[EB/OL]. ({date}). {url}",  # GB/T 7714
+        "home": "{authors}. {book}[EB/OL]. ({date}). {url}",
         "note": "{date} 版",
         "licence": "文字与插图采用 CC BY 4.0 许可，代码采用 MIT 许可。",
     },
@@ -53,7 +55,7 @@ def fold(page: Page, language: str, url: str) -> str:
     )
     history = f"<p><strong>{words['history']}</strong></p><ul>{items}</ul>" if told else ""
     about = {"authors": AUTHORS, "book": BOOKS[language], "date": str(day)}
-    cited = words["line"].format(title=html.escape(title), url=html.escape(url), **about)
+    cited = words["home" if name == "index" else "line"].format(title=html.escape(title), url=html.escape(url), **about)
     entry = bibtex(page.article if name != "index" else "", title, language, day, url)
     return (
         f'<details class="wb-cite" data-search-exclude><summary>{words["summary"]}</summary>{history}'

@@ -44,7 +44,7 @@ CEILINGS = {  # value: English, Chinese
     "h2d.rate": ("host to device, pinned", "主机到设备，锁页内存"),
     "d2h.rate": ("device to host, pinned", "设备到主机，锁页内存"),
     "both.rate": ("both ways at once, pinned", "双向同时，锁页内存"),
-    "pageable.rate": ("host to device, pageable", "主机到设备，可换页内存"),
+    "pageable.rate": ("host to device, pageable", "主机到设备，可分页内存"),
     "launch.time": ("a launch, one after another", "连续启动，每次"),
     "enqueue.time": ("a launch, for the host that enqueues it", "一次启动，主机入队用时"),
     "wait.time": ("a launch, for a host that waits for it", "一次启动，主机等到完成"),

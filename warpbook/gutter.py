@@ -224,7 +224,7 @@ WORDS = {
         "summary": "逐行计数",
         "launch": "第 {} 次启动",
         "comma": "，",
-        "equal": "与 GPU 相等",
+        "equal": "与 GPU 一致",
         "counted": "按 PTX 计数",
         "line": "行",
         "source": "源代码",

@@ -39,7 +39,7 @@ WORDS = {
         "intro": "{article}的程序，逐个单元格列出。运行方式：",
         "files": "（{source}、{notebook}）",
         "source": "源文件",
-        "notebook": "笔记本",
+        "notebook": "Notebook",
         "beside": "它加载的文件",
     },
 }

@@ -47,7 +47,7 @@ WORDS = {
         None: "未测",
         "all": "全部",
         "count": "{device}：{all} 条结论中 {held} 条成立",
-        "filtered": "显示 {all} 条中的 {shown} 条。",
+        "filtered": "共 {all} 条，显示 {shown} 条。",
         "softcuda": "无 GPU（softcuda）",
     },
 }

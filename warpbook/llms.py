@@ -9,7 +9,7 @@ HEADS = {
     "en": """# Warpbook
 
 > CUDA and deep learning. Every code block was run, on an NVIDIA H200 and on softcuda, a CUDA device made of software;
-> every number was measured and is held by a test.
+> every measured number has its record, and a test holds the pages to it.
 
 Each page in Markdown, with the outputs of its blocks and the numbers of its charts. The site itself: {url}
 
@@ -18,7 +18,7 @@ Each page in Markdown, with the outputs of its blocks and the numbers of its cha
     "zh": """# 线程束手册
 
 > CUDA 与深度学习。每段代码都运行过：在 NVIDIA H200 上，也在 softcuda（用软件实现的 CUDA 设备）上；
-> 每个数字都来自实测，由测试守住。
+> 每个实测数字都附测量记录，由测试核对。
 
 以下是各页的 Markdown 版本，带代码块的输出和图表的数据。网站本身：{url}
 

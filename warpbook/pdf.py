@@ -25,7 +25,7 @@ LANG = {"en": "en", "zh": "zh-Hans"}
 WORDS = {
     "en": {
         "title": "Warpbook",
-        "about": "CUDA and deep learning. Every code block was run, every number measured.",
+        "about": "CUDA and deep learning. Every code block was run, every measured number has its record.",
         "contents": "Contents",
         "changed": "Last change",
         "measured": "Measured on",
@@ -34,12 +34,12 @@ WORDS = {
     },
     "zh": {
         "title": "线程束手册",
-        "about": "CUDA 与深度学习。每段代码都运行过，每个数字都来自实测。",
+        "about": "CUDA 与深度学习。每段代码都运行过，每个实测数字都附测量记录。",
         "contents": "目录",
         "changed": "最近更新",
         "measured": "测量设备",
         "run": "无 GPU 时的运行设备",
-        "site": "网站，附源代码、测量记录与笔记本",
+        "site": "网站，附源代码、测量记录与 Notebook",
     },
 }
 

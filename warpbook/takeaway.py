@@ -14,7 +14,7 @@ from warpbook.pages import Page
 
 WORDS = {
     "en": {"label": "Take this page with you", "md": "as Markdown", "ipynb": "as a notebook", "colab": "open in Colab"},
-    "zh": {"label": "带走这一页", "md": "Markdown 版", "ipynb": "笔记本版", "colab": "在 Colab 中打开"},
+    "zh": {"label": "带走这一页", "md": "Markdown 版", "ipynb": "Notebook 版", "colab": "在 Colab 中打开"},
 }
 COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{language}/{name}.ipynb"
 

@@ -92,7 +92,7 @@ async function sorting(path) {
 
   await page.selectOption(".wb-ledger select[name=device]", "nvidia-h100");
   same("devices", new Set(await column(page, 8)).size, 1);
-  same("said", (await texts(page, ".wb-ledger__filtered"))[0], path.startsWith("zh") ? "显示 10 条中的 4 条。" : "4 of 10 claims are shown.");
+  same("said", (await texts(page, ".wb-ledger__filtered"))[0], path.startsWith("zh") ? "共 10 条，显示 4 条。" : "4 of 10 claims are shown.");
   await page.selectOption(".wb-ledger select[name=verdict]", "holds");
   same("of the H100, claims that hold", await column(page, 5), []);
   await page.selectOption(".wb-ledger select[name=device]", "");

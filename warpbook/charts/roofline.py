@@ -37,7 +37,7 @@ WORDS = {
         "y": "速率",
         "name": "核函数",
         "roof": "该处的屋顶",
-        "share": "占屋顶",
+        "share": "与屋顶之比",
         "ceiling": "上限",
         "said": "{name}：算术强度 {intensity}，速率 {rate}，为屋顶的 {share}",
         "stop": "。",

@@ -43,7 +43,7 @@ export const words = {
   },
   zh: {
     title: "一个线程束的各通道，以及它们搬运的全局内存扇区",
-    controls: { preset: "模式", size: "元素", stride: "步长", offset: "偏移", lanes: "活动通道", follow: "跟踪通道" },
+    controls: { preset: "模式", size: "元素", stride: "步长", offset: "偏移", lanes: "活跃通道", follow: "跟踪通道" },
     preset: {
       own: "自定义", unit: "相邻：a[i]", offset: "错开一个：a[i + 1]", two: "每隔一个：a[2 * i]",
       struct: "结构体 {x, y, z} 的 x", field: "八个字段中的第三个", vector: "float4：每通道 16 字节",
@@ -54,7 +54,7 @@ export const words = {
     said: "一次请求搬运 {sectors} 个扇区，分布在 {lines} 条缓存行：共 {moved} 字节，其中 {asked} 字节是通道要的（{share}）。{lane}",
     at: "通道 {lane} 要{bytes}：起始于 {line} 的缓存行中的扇区 {sector}。",
     byte: "字节 {from}", bytes: "字节 {from} 到 {to}",
-    idle: "通道 {lane} 不活动。",
+    idle: "通道 {lane} 不活跃。",
     numbers: { sectors: "每次请求的扇区", lines: "缓存行", wanted: "通道数 × 字节数", moved: "搬运字节", share: "其中用到", least: "最少需要的扇区" },
   },
 };
