@@ -42,7 +42,7 @@ WORDS = {
         "title": "{name}，{origin}",
         "given": "{title}；{origin}",
         "states": "{0} 个状态",
-        "nodes": "{nodes} 个结点，{edges} 条边",
+        "nodes": "{nodes} 个节点，{edges} 条边",
         "starts": "起始状态：{0}",
         "accepts": "接受状态：{0}",
         "heaviest": "权重最大：{0}",
