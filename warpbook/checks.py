@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import yaml
+
 from warpbook import claims, goals, gutter, prose, records, tracks, translation
 from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
-from warpbook.pages import Block, Page, pair_of_pages
+from warpbook.pages import FRONT_MATTER, Block, Page, pair_of_pages
 from warpbook.render import markdown_of
 from warpbook.values import Values
 
@@ -17,7 +19,8 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         values = Values(book)
         for path in book.pages(language):
             try:
-                out += markdown_of(Page(book, path), language, values).problems
+                page = Page(book, path)
+                out += unread(page) + markdown_of(page, language, values).problems
             except BookError as error:
                 out.append(str(error))
     if out:
@@ -33,6 +36,17 @@ def problems(book: Book, devices: list[str]) -> list[str]:
             out += records.stale(book, device, article)
         out += claims.broken(book, PRIMARY, article)
     return list(dict.fromkeys(out))
+
+
+def unread(page: Page) -> list[str]:
+    """One line for front matter that is no YAML: MkDocs would read it in another way, and say nothing."""
+    matter = FRONT_MATTER.match(page.source)
+    try:
+        yaml.safe_load(matter[1] if matter else "")
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 1
+        return [f'{page.name}:{line}: front matter: {error.problem}; text with ": " in it wants quotation marks']
+    return []
 
 
 def same(a: Block, b: Block) -> bool:

@@ -24,7 +24,7 @@ ARTICLE = {
     "en": "[{title}]({url}), as a notebook. The first cells fetch PyCUDA if need be, and write the helper and "
     "the kernels beside this notebook. It wants a GPU or softcuda; a cell that needs a newer GPU says so and is left "
     "out. Numbers and outputs in the text were measured on {device}; below the cells you see your own.",
-    "zh": "[{title}]({url})的 Notebook 版。前几个单元格会装好 PyCUDA（若还没有），再把辅助模块和核函数写到本文件所在的目录；"
+    "zh": "[{title}]({url})的 Notebook 版。前几个单元格会装好 PyCUDA（若还没有），再把辅助模块和核函数写到同一目录；"
     "运行需要一块 GPU 或 softcuda。需要更新的 GPU 的单元格会说明原因并跳过。正文中的数字和输出测自 {device}，"
     "单元格下面显示的是你自己的结果。",
 }

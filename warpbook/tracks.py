@@ -37,6 +37,7 @@ WORDS = {
         "sum": "{pages} · {time}",
         "time": "{time} · {number} of {of} in {track}",
         "alone": "{time} · {track}",
+        "about": "{time} {said}",
         "for": "[{title}]({url}), for {of}",
         "comma": ", ",
         "colon": ": ",
@@ -49,6 +50,7 @@ WORDS = {
         "sum": "{pages} · {time}",
         "time": "阅读约 {time} · {track}，第 {number} 篇，共 {of} 篇",
         "alone": "阅读约 {time} · {track}",
+        "about": "{time} · {said}",  # a blank alone is dropped between Han characters
         "for": "[{title}]({url})，读《{of}》时要用",
         "comma": "、",
         "colon": "：",
@@ -166,6 +168,11 @@ def time(minutes: int, language: str) -> str:
     return f'<span class="wb-time">{reading.shown(minutes, language)}</span>'
 
 
+def timed(minutes: int, said: str, language: str) -> str:
+    """A time, and what it is spent on."""
+    return WORDS[language]["about"].format(time=time(minutes, language), said=said)
+
+
 def extent(track: Track, language: str) -> str:
     """6 pages · 5 h 30 min"""
     words, count = WORDS[language], len(track.entries)
@@ -195,7 +202,7 @@ def all_ways(book: Book, language: str, page: Page) -> list[str]:
     lines = ['<div class="wb-paths" markdown>']
     for one in ways(book, language):
         lines += ['<div class="wb-path" markdown>', "", one.title, f"{{ #{one.name} .wb-path__name }}", ""]
-        lines += [f"{time(one.minutes, language)} {one.says}", ""]
+        lines += [timed(one.minutes, one.says, language), ""]
         lines += [f"{i}. [{entry.title}]({address(entry.page, page)})" for i, entry in enumerate(one.entries, 1)]
         lines += ["", "</div>"]
     return [*lines, "</div>"]
@@ -229,7 +236,7 @@ def one_track(book: Book, language: str, page: Page) -> list[str]:
         at = address(entry.page, page)
         gives = goals.of(entry.page, language)["goals"]
         lines += ["", f"## [{entry.title}]({at}) {{ #{entry.page.article} }}", ""]
-        lines += [f"{time(entry.minutes, language)} {summary(entry.page)}", ""]
+        lines += [timed(entry.minutes, summary(entry.page), language), ""]
         lines += [f'!!! goals "{goals.TITLES[language]["goals"]}"']
         lines += [f"    - {moved(item, entry.page, at)}" for item in gives]
     here = {entry.page.article for entry in track.entries}

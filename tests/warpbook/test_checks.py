@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from warpbook.checks import parted, unnamed
+from warpbook.checks import parted, unnamed, unread
 from warpbook.counters import METRICS, parse
+from warpbook.pages import Page
 
 EN = "# X\n\n```python\na = 1  # one\n```\n\n```cuda\nint a;\n```\n"
 
@@ -27,6 +28,15 @@ def test_a_block_too_many_and_a_page_too_few(small, write):
     assert parted(small, "x") == ["docs/en/x.md: there is no docs/zh/x.md"]
     write("docs/zh/x.md", EN + "\n```python\n2\n```\n")
     assert parted(small, "x") == ["docs/zh/x.md:11: the other language does not show this block"]
+
+
+def test_front_matter_is_yaml(small, write):
+    page = Page(small, write("docs/en/x.md", "---\nhide: [toc]\ndescription: Two things: one\n---\n\n# X\n"))
+    assert unread(page) == [
+        "docs/en/x.md:3: front matter: mapping values are not allowed here; "
+        'text with ": " in it wants quotation marks'
+    ]
+    assert unread(Page(small, write("docs/en/y.md", EN))) == []
 
 
 def test_counters_are_read_after_the_program_s_own_output():

@@ -59,7 +59,8 @@ def test_a_page_of_which_nothing_is_told_is_as_old_as_the_book(told):
 
 
 def test_home_is_the_book_and_a_track_s_page_is_not_cited(told):
-    assert "authors. <i>Warpbook</i>, version of " in citation.fold(Page(told.book, told.book.docs / "en/index.md"), "en", "u")
+    home = Page(told.book, told.book.docs / "en/index.md")
+    assert "authors. <i>Warpbook</i>, version of " in citation.fold(home, "en", "u")
     assert citation.fold(Page(told.book, told.path.with_name("index.md")), "en", "u") == ""
 
 
