@@ -33,8 +33,7 @@ def test_a_block_too_many_and_a_page_too_few(small, write):
 def test_front_matter_is_yaml(small, write):
     page = Page(small, write("docs/en/x.md", "---\nhide: [toc]\ndescription: Two things: one\n---\n\n# X\n"))
     assert unread(page) == [
-        "docs/en/x.md:3: front matter: mapping values are not allowed here; "
-        'text with ": " in it wants quotation marks'
+        'docs/en/x.md:3: front matter: mapping values are not allowed here; text with ": " in it wants quotation marks'
     ]
     assert unread(Page(small, write("docs/en/y.md", EN))) == []
 
