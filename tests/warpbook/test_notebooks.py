@@ -88,7 +88,7 @@ def test_cells_are_the_program_cut_where_its_definitions_are(small, write):
         "snippets/x/a.py", '"""Doc."""\n\nimport math\n\nA = 1\n\n\n# Twice.\ndef f():\n    return 2\n\n\nprint(f())\n'
     )
     cells = json.loads(notebooks.notebook(small, program, "zh"))["cells"]
-    assert "".join(cells[0]["source"]).startswith("线程束手册的 `x/a.py`。")
+    assert "".join(cells[0]["source"]).startswith("《线程束手册》的 `x/a.py`。")
     assert ["".join(cell["source"]) for cell in cells[1:]] == [
         '"""Doc."""\n\nimport math\n\nA = 1', "# Twice.\ndef f():\n    return 2", "print(f())",
     ]  # fmt: skip
