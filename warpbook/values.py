@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -139,8 +140,8 @@ def grouped(number: int) -> str:
 
 def quantity(number: float, unit: str, digits: int = 3) -> str:
     """A number and its unit as prose shows them. Units with a prefix: s, B, B/s, flop/s, Hz, 1/s."""
-    if unit == "count":
-        return grouped(round(number))
+    if unit == "count":  # a share of a count is no whole number: instructions a symbol
+        return grouped(round(number)) if math.isclose(number, round(number), rel_tol=1e-9) else significant(number)
     if unit == "1":
         return significant(number)
     if unit == "%":

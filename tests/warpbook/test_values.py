@@ -25,6 +25,7 @@ from warpbook.values import Values, quantity, render, substitute
         (98.123, "%", "98.1\u00a0%"),
         (4096, "count", "4096"),
         (1048576, "count", "1\u202f048\u202f576"),
+        (366093152 / 67108864, "count", "5.46"),  # instructions a symbol: "5" would be what was predicted
         (0, "B/s", "0\u00a0B/s"),
         (0.4, "1", "0.400"),
         (13.71, "1", "13.7"),
