@@ -125,6 +125,7 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
     page.meta["search"] = {"exclude": True}  # from Material's index; on_page_content makes ours
     if page.file.src_uri.startswith(labs.PREFIX):
         page.meta["title"] = page.file.src_uri.removeprefix(labs.PREFIX)
+        page.meta["hide"] = ["toc"]  # it has no headings; the code is as wide as the page
         return markdown
     path = Path(str(page.file.abs_src_path))
     source = Page(state.book, path)

@@ -71,6 +71,8 @@ WORDS = {
     },
 }
 
+SHOWN_PROGRAM = re.compile(r'^(\s*(?:```+|~~~+)\s*)text( .*title="[^"]*\.py".*)$')
+
 
 @dataclass
 class Rendered:
@@ -97,6 +99,9 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         if block:
             end = i + len(block.lines) + 1
             lines += [line.text for line in page.lines[i : end + 1]]
+            if block.language == "text":  # a program that is shown and not run here has its colours: py3 is never run
+                at = len(lines) - 1 - end + i
+                lines[at] = SHOWN_PROGRAM.sub(r"\1py3\2", lines[at])
             listing = block
             if block.is_python:
                 add_token(out, lines, outputs.box(python), block.indent)

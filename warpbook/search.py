@@ -37,6 +37,8 @@ SEPARATOR = (
 )
 
 HAN = re.compile(r"[\u3400-\u9fff]+")
+MARK = r"[\s，。、；：？！（）《》「」【】“”]"
+BESIDE = re.compile(rf"^\u200b|(?<={MARK})\u200b|\u200b(?={MARK}|$)")
 KEPT = {"p", "li", "ol", "ul", "code"}  # what results are cut into
 HEADINGS = {f"h{i}" for i in range(1, 7)}
 SKIPPED = {"button", "figure", "label", "nav", "script", "select", "style", "summary", "svg"}
@@ -218,8 +220,9 @@ def use(book: Book) -> None:
 
 
 def segment(text: str) -> str:
-    """Han text with a mark of no width between its words."""
-    return HAN.sub(lambda match: "\u200b" + "\u200b".join(CUTTER[0].cut(match[0])) + "\u200b", text).strip("\u200b")
+    """Han text with a mark of no width between its words; none beside punctuation, where a line must not end."""
+    cut = HAN.sub(lambda match: "\u200b" + "\u200b".join(CUTTER[0].cut(match[0])) + "\u200b", text)
+    return BESIDE.sub("", cut)
 
 
 def inner(text: str) -> Iterable[str]:

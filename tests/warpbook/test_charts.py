@@ -170,7 +170,7 @@ def test_a_roofline_has_the_device_s_ceilings(values):
 def test_a_timeline_is_a_bar_a_span_in_the_row_that_did_the_work(values):
     made = draw('timeline streams title="Two chunks"', "x", "en", values)
     assert {"h2d", "kernel", "0", "0.5 ms", "2.5 ms", "Time"} <= set(texts(made))
-    assert "<figcaption>Two chunks; measured on NVIDIA H200 · 2026-01-02</figcaption>" in made
+    assert "<figcaption>Two chunks; measured on NVIDIA H200 · <time>2026-01-02</time></figcaption>" in made
     assert rows(made) == [
         ["Row", "What", "Start", "End", "Duration"],
         ["h2d", "a", "0.000 ms", "1.000 ms", "1.000 ms"],

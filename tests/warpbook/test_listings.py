@@ -88,6 +88,13 @@ def test_a_note_numbers_the_line_that_it_begins_with(book: Book) -> None:
     assert '</div><ol class="wb-notes"><li id="add.cu:add-note1">One more.</li>\n</ol>' in made
 
 
+def test_a_program_that_is_shown_and_not_run_has_its_colours(book: Book) -> None:
+    made = render.markdown_of(page(book, '# X\n\n```text title="rows.py"\nx = 1\n```\n'), "en", Values(book))
+    assert '```py3 title="rows.py"\nx = 1\n```' in made.markdown
+    made = render.markdown_of(page(book, '# X\n\n```text title="rows.txt"\nx = 1\n```\n'), "en", Values(book))
+    assert '```text title="rows.txt"' in made.markdown
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

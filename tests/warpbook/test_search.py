@@ -64,7 +64,8 @@ def test_chinese_readers_type_either_language(filled):
 
 
 def test_a_term_is_one_word_and_its_parts_are_found_too(filled):
-    assert search.segment("避开存储体冲突。").split("\u200b") == ["避开", "存储体冲突", "。"]
+    cut = search.segment("避开存储体冲突，用 swizzle→填充")
+    assert cut.split("\u200b") == ["避开", "存储体冲突，用 swizzle→", "填充"]
     assert "冲突" in search.inner("避开存储体冲突。")
 
 

@@ -4,9 +4,18 @@
 const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3];
 const here = self.document?.currentScript?.src ?? self.location.href;
 const listen = self.addEventListener.bind(self);
+const tell = self.postMessage.bind(self);
 let given, index, keys, engine, loaded;
 
 self.addEventListener = (type, heard) => type === "message" ? engine = heard : listen(type, heard);
+
+// What is found by its title or its keywords shows its first paragraph, as there is no word of the query to cut around.
+self.postMessage = (message) => {
+  if (message.type === RESULT) for (const document of message.data.items.flat()) {
+    if (!document.text.includes("<mark")) document.text = /<p>.*?<\/p>/s.exec(document.text)?.[0] ?? "";
+  }
+  tell(message);
+};
 
 async function load() {
   await importScripts(new URL("MATERIAL", here).href);

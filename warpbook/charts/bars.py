@@ -90,7 +90,8 @@ def bars(source: Source) -> str:
     title = source.options.get("title", "")
     if not title:
         title = words["bars"].format(device=f"{found[0].value.device} · {found[0].value.date}")
-        title += words["line"].format(name=reference.label) if reference else ""
+        if reference:
+            title += words["line"].format(name=words["copy"] if reference.label == words["label"] else reference.label)
     return drawn(source, found, reference, title, words["name"], reference.label if reference else "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -116,10 +117,11 @@ def percent(share: float) -> str:
 
 
 def figure(drawing: str, caption: str, data: str, language: str) -> str:
+    caption = re.sub(r"\b\d{4}-\d\d-\d\d\b", r"<time>\g<0></time>", html.escape(caption))  # not cut at a hyphen
     return (
         f'<figure class="wb-chart">{drawing}'
         f'<details class="wb-data"><summary>{DATA[language]}</summary>{data}</details>'
-        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+        f"<figcaption>{caption}</figcaption></figure>"
     )
 
 
