@@ -71,6 +71,7 @@ def of_page(page: Page) -> list[Correction]:
 def markdown(book: Book, language: str, page: Page, value: Callable[[Page, str, str], str]) -> list[str]:
     """All corrections as Markdown for `page`. `value(of, where, text)` shows what stands in {{ … }} on a page."""
     lines: list[str] = []
+    notes: list[str] = []  # together at the end, where they get their heading
     for path in book.in_reading_order(language):
         article = Page(book, path)
         found = [] if path == page.path else of_page(article)
@@ -85,10 +86,10 @@ def markdown(book: Book, language: str, page: Page, value: Callable[[Page, str, 
                 shown = EXPRESSION.sub(lambda m: value(article, f"{article.name}:{one.number}", m[1]), text)  # noqa: B023
                 lines.append("    " + moved(shown, article, address).rstrip())
             lines += ["", f"    → [{one.heading}]({at})", ""]
-        lines += sources(article, address, found)
+        notes += sources(article, address, found)
     if not lines:
         raise BookError("no page has a correction")
-    return lines
+    return lines + notes
 
 
 def moved(text: str, article: Page, address: str) -> str:

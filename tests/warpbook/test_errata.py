@@ -51,6 +51,7 @@ def test_corrections_come_in_reading_order_with_what_they_refer_to(small, page):
     assert "→ [Limits](track/b.md#limits)" in text and "→ [Below](track/b.md#below)" in text
     assert "[^b-guide]: The guide,\n    its [table](https://example.org/a)." in text
     assert "[^a-guide]: Another guide." in text and "Not wanted" not in text
+    assert text.index("{ #a }") < text.index("## Sources { #sources }") < text.index("[^b-guide]: The guide")
     assert 'href="#fn:b-other"' in text  # of a quoted number
     assert "3 µs" in text.replace("\u00a0", " ") and "[^b-other]: Another." in text
 
