@@ -41,6 +41,12 @@ def made(name: str) -> bool:
     return name in (ARCHIVE, *map(pdf_name, LANGUAGES))
 
 
+def published(home: Path) -> str:
+    """Where the folder of this home page is published, as it says itself; ends with a slash."""
+    found = re.search(r'<link rel="canonical" href="([^"]*)"', home.read_text("utf-8"))
+    return found[1] if found else "/"
+
+
 def section(language: str) -> str:
     """HTML for the end of the home page."""
     label = WORDS[language]["label"]

@@ -65,7 +65,8 @@ def files(site: Path) -> Iterator[tuple[str, bytes]]:
         elif name.endswith(".html") and not LEFT_OUT.search(name):
             found[name] = page(path.read_text("utf-8")).encode()
         elif name.endswith("llms.txt"):
-            found[name] = path.read_text("utf-8").replace(f"]({published(path)}", "](").encode()
+            root = downloads.published(path.with_name("index.html"))
+            found[name] = path.read_text("utf-8").replace(f"]({root}", "](").encode()
         elif not LEFT_OUT.search(name):
             found[name] = path.read_bytes()
     script = Path(__file__).with_suffix(".js").read_bytes()
@@ -104,10 +105,3 @@ def search(index: dict[str, object]) -> str:
         path, hash_, anchor = entry["location"].partition("#")
         entry["location"] = f"{path}index.html{hash_}{anchor}"
     return f"var __index = {json.dumps(index, ensure_ascii=False, separators=(',', ':'))}"
-
-
-def published(path: Path) -> str:
-    """Where the folder of this file is published, as its home page says."""
-    home = path.with_name("index.html").read_text("utf-8")
-    found = re.search(r'<link rel="canonical" href="([^"]*)"', home)
-    return found[1] if found else "/"

@@ -13,9 +13,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from warpbook import browsers, changes, downloads, mathematics, records
+from warpbook import browsers, changes, downloads, mathematics, records, tracks
 from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError
-from warpbook.site import CONFIGS, PLACES
+from warpbook.site import PLACES
 
 SCRIPT = Path(__file__).with_name("print.mjs")
 STYLE = Path(__file__).with_name("print.css")
@@ -68,7 +68,7 @@ def write(
             "site": str(folder.resolve()),
             "frame": str(frame),
             "out": str(made),
-            "url": published(home),
+            "url": downloads.published(home),
             "pages": pages,
         }
         done = subprocess.run(
@@ -100,14 +100,9 @@ def contents(book: Book, language: str) -> list[dict[str, object]]:
 
 
 def parts(book: Book, language: str) -> dict[str, str]:
-    """Titles of the navigation's parts, by the first page of each."""
-    found, title = {}, ""
-    for line in (book.root / CONFIGS[language]).read_text("utf-8").splitlines():
-        if head := re.fullmatch(r"  - \"?([^\"]+?)\"?: *", line):
-            title = head[1]
-        elif (page := re.fullmatch(r"      - .*: *([\w/-]+)\.md *", line)) and title and not page[1].endswith("/index"):
-            found[page[1]], title = title, ""
-    return found
+    """Titles of the tracks, by the first article of each."""
+    first = {track.title: track.entries[0].page.path for track in tracks.read(book, language) if track.entries}
+    return {path.relative_to(book.docs / language).with_suffix("").as_posix(): title for title, path in first.items()}
 
 
 def document(book: Book, folder: Path, language: str) -> str:
@@ -116,7 +111,7 @@ def document(book: Book, folder: Path, language: str) -> str:
     sheets = re.findall(r'<link rel="stylesheet" href="([^"]+)"', home)
     styles = "".join(f'<link rel="stylesheet" href="{(folder / sheet).resolve().as_uri()}">' for sheet in sheets)
     day = changes.read(book)[0].date.isoformat() if changes.read(book) else ""
-    url = published(folder / "index.html")
+    url = downloads.published(folder / "index.html")
     facts = [
         (words["changed"], day),
         (words["measured"], machine(book)),
@@ -138,9 +133,3 @@ def machine(book: Book) -> str:
     """The device whose numbers the pages quote, by its own name."""
     found = (records.read(book, PRIMARY, article) for article in book.articles())
     return next((records.device_name(record) for record in found if record), PRIMARY)
-
-
-def published(home: Path) -> str:
-    """Where this language's home page is published, as it says itself."""
-    found = re.search(r'<link rel="canonical" href="([^"]*)"', home.read_text("utf-8"))
-    return found[1] if found else "/"
