@@ -1,31 +1,42 @@
-// Look at the built site in a real browser: `node browse.mjs NODE_MODULES CHROMIUM URL [PAIR]`. Prints one JSON list of
-// what is wrong, each entry {page, scheme, what}. PAIR is a page's path in each language, as JSON; without it, search is tried.
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+// A page of the built site in both languages, light and dark, wide and narrow: `look(tools, URL, {en: path, zh: path})`, called by
+// browser.mjs. Each language has a browser of its own, and one page in it, which is opened anew for each way of looking.
+import { idle, ready } from "./page.mjs";
 
-const [modules, browserPath, base, pairText] = process.argv.slice(2);
-const require = createRequire(modules + "/");
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const SEARCHES = { en: ["reduction", "optimisation/reduction/"], zh: ["归约", "zh/optimisation/reduction/"] };
+const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme: "dark", width: 1280 }, narrow: { colorScheme: "light", width: 390 } };
 
-const problems = [];
-const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
-
-async function open(path, scheme, width = 1280) {
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 } });
-  const page = await context.newPage();
-  const told = (what) => problems.push({ page: path, scheme, what });
+// Of one language: a page, what is wrong with it, and what goes to an address and looks in one of those ways.
+async function reader(browser, base, problems) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage(), waiting = new Set();
+  let path, way = "light";
+  const told = (what) => problems.push({ page: path, scheme: way, what });
   page.on("request", (request) => {
     const { host, protocol } = new URL(request.url());
-    if (protocol !== "data:" && protocol !== "blob:" && host !== new URL(base).host) told(`request to ${request.url()}`);
+    if (protocol === "data:" || protocol === "blob:") return;
+    if (host !== new URL(base).host) told(`request to ${request.url()}`);
+    waiting.add(request);
   });
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => waiting.delete(request));
   page.on("response", (response) => response.status() >= 400 && told(`${response.status()} for ${response.url()}`));
   page.on("console", (message) => message.type() === "error" && told(`console: ${message.text()}`));
   page.on("pageerror", (error) => told(`script: ${error.message}`));
-  await page.goto(base + path);
-  await page.waitForTimeout(200); // for what scripts do and ask for once the page is there
-  return { context, page, told };
+
+  async function go(to, how, query = "") {
+    await page.goto("about:blank"); // what the page before still does is that page's
+    [path, way] = [to, how];
+    waiting.clear();
+    await page.emulateMedia({ colorScheme: WAYS[how].colorScheme });
+    await page.setViewportSize({ width: WAYS[how].width, height: 900 });
+    await page.goto(base + to + query);
+    await settled();
+  }
+
+  async function settled() {
+    await ready(page).catch(() => told("Material's script does not run"));
+    for (let i = 0; i < 50 && waiting.size; i++) await page.waitForTimeout(20);
+  }
+
+  return { page, told, go };
 }
 
 // As for a reader who has been everywhere and opened everything: what waits for its layout has it.
@@ -59,8 +70,7 @@ function drawn() {
   return wrong;
 }
 
-async function look(path, language, scheme) {
-  const { context, page, told } = await open(path, scheme);
+async function whole({ page, told }, axe, language, scheme) {
   const shown = await page.evaluate(() => {
     const prose = () => { // code and formulas may hold what looks like one left as written
       const article = document.querySelector("article")?.cloneNode(true);
@@ -83,86 +93,64 @@ async function look(path, language, scheme) {
   if (shown.alternates !== "en,x-default,zh") told(`hreflang names ${shown.alternates}`);
   if (shown.missing) told(`${shown.missing} numbers missing`);
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run());
+  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] })); // all rules; only these in full
   for (const { id, nodes } of violations)
     told(`axe: ${id}: ${nodes.length}: ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary?.split("\n")[1] ?? ""}`);
-  await context.close();
-
-  if (scheme === "light") {
-    const narrow = await open(path, scheme, 390);
-    const width = await narrow.page.evaluate(() => document.documentElement.scrollWidth);
-    if (width > 390) narrow.told(`scrolls sideways at 390 px: ${width} px wide`);
-    await narrow.page.evaluate(unfold);
-    await narrow.page.waitForTimeout(100);
-    for (const what of await narrow.page.evaluate(drawn)) narrow.told(what);
-    await narrow.context.close();
-  }
 }
 
-async function change(from, to) {
-  const { context, page, told } = await open(`${from}?a=1`, "light");
-  const language = to.startsWith("zh/") ? "zh" : "en";
-  const last = async (kind) => { // the last heading of that kind that can be brought to the top; its id, or nothing
-    const id = await page.evaluate((kind) => {
-      for (const heading of [...document.querySelectorAll(`article ${kind}[id]`)].reverse()) {
-        heading.scrollIntoView({ behavior: "instant" });
-        if (heading.getBoundingClientRect().top < 110) return heading.id;
-      }
-    }, kind);
-    return id ?? "";
-  };
-  for (const kind of ["h3", "h2"]) {
-    const there = await last(kind);
-    if (!there) continue;
-    await page.click(`.wb-languages a[hreflang=${language}]`);
-    await page.waitForURL((url) => url.pathname === "/" + to);
-    await page.waitForLoadState();
-    const { hash, search } = new URL(page.url());
-    const hidden = () => page.evaluate((id) => !(document.getElementById(id)?.getBoundingClientRect().top < 300), there);
-    for (let i = 0; i < 50 && await hidden(); i++) await page.waitForTimeout(100); // the browser goes there after it has loaded
-    if (decodeURIComponent(hash.slice(1)) !== there || await hidden()) told(`the switcher opened ${to} at "${hash}", not at "${there}"`);
-    if (search !== "?a=1") told(`the switcher forgot the query: "${search}"`);
-    await page.goto(base + from + "?a=1");
-  }
-  await page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
-  await page.click(`.wb-languages a[hreflang=${language}]`);
+async function narrow({ page, told }) {
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  if (width > 390) told(`scrolls sideways at 390 px: ${width} px wide`);
+  await page.evaluate(unfold);
+  await idle(page);
+  for (const what of await page.evaluate(drawn)) told(what);
+}
+
+// The switcher leads from one language's page to the other's, to the heading that is at the top, with the query. `kind`: h3, h2,
+// whose last is brought to the top; or nothing, for the top of the page.
+async function change({ page, told }, kind, to) {
+  const from = new URL(page.url()).pathname;
+  const there = await page.evaluate((kind) => {
+    for (const heading of kind ? [...document.querySelectorAll(`article ${kind}[id]`)].reverse() : []) {
+      heading.scrollIntoView({ behavior: "instant" });
+      if (heading.getBoundingClientRect().top < 110) return heading.id;
+    }
+    scrollTo({ top: 0, behavior: "instant" });
+    return "";
+  }, kind);
+  await page.click(`.wb-languages a[hreflang=${to.startsWith("zh/") ? "zh" : "en"}]`);
   await page.waitForURL((url) => url.pathname === "/" + to);
-  if (new URL(page.url()).hash) told(`from the top the switcher opened ${to} at "${new URL(page.url()).hash}"`);
-  await context.close();
+  const { hash, search } = new URL(page.url());
+  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 300, there, { polling: 20, timeout: 5000 })
+    .catch(() => false); // the browser goes there after it has loaded
+  if (decodeURIComponent(hash.slice(1)) !== there || !seen) told(`the switcher of ${from} opened /${to} at "${hash}", not at "${there}"`);
+  if (search !== "?a=1") told(`the switcher of ${from} forgot the query: "${search}"`);
 }
 
-async function search(language) {
-  const [query, expected] = SEARCHES[language];
-  const { context, page, told } = await open(language === "zh" ? "zh/" : "", "light");
-  await page.focus(".md-search__input");
-  await page.keyboard.type(query);
-  try {
-    await page.waitForFunction((path) => [...document.querySelectorAll(".md-search-result__link")]
-      .some((link) => new URL(link.href).pathname === "/" + path), expected, { timeout: 10000 });
-  } catch {
-    told(`searching ${query} does not find ${expected}`);
-  }
-  await context.close();
-}
-
-async function chooseDevice(path) {
-  const { context, page, told } = await open(path, "light");
+async function chooseDevice({ page, told }) {
   const buttons = await page.$$(".wb-switch button[data-device=softcuda]");
-  if (buttons.length) {
-    await buttons[0].click();
-    await page.reload();
-    const shown = await page.$$eval(".wb-output", (boxes) => boxes.map((box) => box.querySelector("pre:not([hidden])")?.dataset.device));
-    if (shown[0] !== "softcuda") told(`the device chosen is forgotten: ${shown[0]} is shown`);
-  }
-  await context.close();
+  if (!buttons.length) return;
+  await buttons[0].click();
+  await page.reload();
+  const shown = await page.$$eval(".wb-output", (boxes) => boxes.map((box) => box.querySelector("pre:not([hidden])")?.dataset.device));
+  if (shown[0] !== "softcuda") told(`the device chosen is forgotten: ${shown[0]} is shown`);
 }
 
-if (pairText) {
-  const pair = JSON.parse(pairText);
-  for (const scheme of ["light", "dark"]) await Promise.all(["en", "zh"].map((language) => look(pair[language], language, scheme)));
-  await Promise.all([change(pair.en, pair.zh), change(pair.zh, pair.en), chooseDevice(pair.en)]);
-} else {
-  for (const language of ["en", "zh"]) await search(language);
+export default async function look({ browser, axe }, base, pair) {
+  const problems = [];
+  await Promise.all(["en", "zh"].map(async (language, i) => {
+    const one = await reader(await browser(i), base, problems), here = pair[language], there = pair[language === "en" ? "zh" : "en"];
+    await one.go(here, "dark");
+    await whole(one, axe, language, "dark");
+    await one.go(here, "narrow");
+    await narrow(one);
+    await one.go(here, "light", "?a=1");
+    await whole(one, axe, language, "light");
+    for (const kind of language === "en" ? ["h3"] : ["h2", ""]) { // there and back
+      await change(one, kind, there);
+      await change(one, kind, here);
+    }
+    if (language === "en") await chooseDevice(one);
+  }));
+  return problems;
 }
-await browser.close();
-console.log(JSON.stringify(problems));

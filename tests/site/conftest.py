@@ -103,17 +103,57 @@ def told(problems: list[dict[str, str]]) -> None:
         pytest.fail("\n".join(f"/{p['page']} ({p['scheme']}): {p['what']}" for p in problems), pytrace=False)
 
 
-@pytest.fixture(scope="session")
-def look(book: Book, browser: str) -> Callable[..., None]:
-    """Run a script of this folder in the browser; it prints a JSON list of what is wrong."""
+class Looker:
+    """Scripts of this folder, one after another in one Node with one Chromium, which starts when first asked."""
 
-    def run(script: str, address: str, *arguments: str) -> None:
-        command = [mathematics.node(), str(Path(__file__).with_name(script)), str(mathematics.modules(book)), browser]
-        done = subprocess.run(
-            [*command, address, *arguments], capture_output=True, text=True, encoding="utf-8", timeout=580
-        )
-        assert done.returncode == 0, done.stderr
-        told(json.loads(done.stdout))
+    def __init__(self, command: list[str]) -> None:
+        self.command = command
+        self.node: subprocess.Popen[str] | None = None
+
+    def look(self, script: str, *given: object, seconds: int = 120) -> list[dict[str, str]]:
+        """What `script`, called with `given`, finds wrong. One that fails or is late fails alone."""
+        if not self.node or self.node.poll() is not None:
+            self.node = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            )
+        assert self.node.stdin and self.node.stdout
+        try:
+            self.node.stdin.write(json.dumps({"script": script, "given": given, "seconds": seconds}) + "\n")
+            self.node.stdin.flush()
+            said = json.loads(self.node.stdout.readline() or f'{{"failed": "{script}: Node stopped"}}')
+        except BaseException:  # a test's time is over: what is answered later is not the next one's answer
+            self.stop()
+            raise
+        if "failed" in said:
+            self.stop()
+            pytest.fail(said["failed"], pytrace=False)
+        return list(said["problems"])
+
+    def stop(self) -> None:
+        if self.node and self.node.stdin:
+            self.node.stdin.close()
+            try:
+                self.node.wait(5)
+            except subprocess.TimeoutExpired:
+                self.node.terminate()  # and Playwright ends Chromium
+                self.node.wait(20)
+        self.node = None
+
+
+@pytest.fixture(scope="session")
+def looker(book: Book, browser: str) -> Iterator[Looker]:
+    script = str(Path(__file__).with_name("browser.mjs"))
+    looker = Looker([mathematics.node(), script, str(mathematics.modules(book)), browser])
+    yield looker
+    looker.stop()
+
+
+@pytest.fixture(scope="session")
+def look(looker: Looker) -> Callable[..., None]:
+    """Run a script of this folder in the browser, and fail with what it finds wrong."""
+
+    def run(script: str, *given: object, **options: int) -> None:
+        told(looker.look(script, *given, **options))
 
     return run
 

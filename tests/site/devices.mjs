@@ -1,15 +1,8 @@
 // A small book with records of an H200, an H100 and softcuda: which one is shown, and the ledger's sorting.
-// `node devices.mjs NODE_MODULES CHROMIUM URL` prints one JSON list of what is wrong, each entry {page, scheme, what}.
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+// `look(tools, URL)` is called by browser.mjs.
+import { ready } from "./page.mjs";
 
-const [modules, browserPath, base] = process.argv.slice(2);
-const require = createRequire(modules + "/");
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-
-const problems = [];
-const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+let axe, base, browser, problems;
 
 async function open(path, { scheme = "light", width = 1280, script = true, context } = {}) {
   context ??= await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 }, javaScriptEnabled: script });
@@ -20,7 +13,7 @@ async function open(path, { scheme = "light", width = 1280, script = true, conte
   };
   page.on("pageerror", (error) => same("script", error.message, ""));
   await page.goto(base + path);
-  await page.waitForTimeout(200);
+  if (script) await ready(page);
   return { context, page, same };
 }
 
@@ -112,7 +105,7 @@ async function accessible(path, scheme) {
   for (const width of [1280, 390]) {
     const { context, page, same } = await open(path, { scheme, width });
     await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => axe.run());
+    const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] }));
     same(`axe at ${width} px`, violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 120)}`), []);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     if (wide > width) same("width", wide, width);
@@ -120,11 +113,13 @@ async function accessible(path, scheme) {
   }
 }
 
-await choosing();
-for (const path of ["ledger/", "zh/ledger/"]) {
-  await sorting(path);
-  await plain(path);
+export default async function look(tools, url) {
+  [axe, base, browser, problems] = [tools.axe, url, await tools.browser(), []];
+  await choosing();
+  for (const path of ["ledger/", "zh/ledger/"]) {
+    await sorting(path);
+    await plain(path);
+  }
+  for (const path of ["x/", "devices/", "ledger/", "zh/devices/", "zh/ledger/"]) for (const scheme of ["light", "dark"]) await accessible(path, scheme);
+  return problems;
 }
-for (const path of ["x/", "devices/", "ledger/", "zh/devices/", "zh/ledger/"]) for (const scheme of ["light", "dark"]) await accessible(path, scheme);
-await browser.close();
-console.log(JSON.stringify(problems));

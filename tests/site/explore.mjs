@@ -1,15 +1,7 @@
-// A small book's page with every interactive figure. `node explore.mjs NODE_MODULES CHROMIUM URL` prints one JSON list of
-// what is wrong, each entry {page, scheme, what}.
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+// A small book's page with every interactive figure: `look(tools, URL)` is called by browser.mjs.
+import { ready } from "./page.mjs";
 
-const [modules, browserPath, base] = process.argv.slice(2);
-const require = createRequire(modules + "/");
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-
-const problems = [];
-const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+let axe, base, browser, problems;
 
 async function open(path, { scheme = "light", width = 1280, script = true } = {}) {
   const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 }, javaScriptEnabled: script });
@@ -28,7 +20,7 @@ async function open(path, { scheme = "light", width = 1280, script = true } = {}
     });
   await page.goto(base + path);
   if (script && path.includes("x/")) await page.waitForSelector(".wb-explore fieldset:enabled");
-  await page.waitForTimeout(200);
+  if (script) await ready(page);
   return { context, page, same, asked };
 }
 
@@ -59,7 +51,7 @@ async function legible(path) {
   for (const scheme of ["light", "dark"]) for (const width of [1280, 390]) {
     const { context, page, same } = await open(path, { scheme, width });
     await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => axe.run());
+    const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] }));
     same("axe", violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`), []);
     same("page", Math.max(width, await page.evaluate(() => document.documentElement.scrollWidth)), width);
     const drawings = await page.$$eval(".wb-explore", (found) => found.map((figure) => [...figure.querySelectorAll("svg text")].map((text) => {
@@ -138,11 +130,13 @@ async function elsewhere() {
   await other.close();
 }
 
-for (const path of ["x/", "zh/x/"]) {
-  await still(path);
-  await legible(path);
-  await byKeyboard(path);
+export default async function look(tools, url) {
+  [axe, base, browser, problems] = [tools.axe, url, await tools.browser(), []];
+  for (const path of ["x/", "zh/x/"]) {
+    await still(path);
+    await legible(path);
+    await byKeyboard(path);
+  }
+  await elsewhere();
+  return problems;
 }
-await elsewhere();
-await browser.close();
-console.log(JSON.stringify(problems));

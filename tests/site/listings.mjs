@@ -1,11 +1,5 @@
-// Listings and tips of the built site: `node listings.mjs NODE_MODULES CHROMIUM URL` prints one JSON list of what is wrong,
-// each entry {page, scheme, what}.
-import { createRequire } from "node:module";
-
-const [modules, browserPath, base] = process.argv.slice(2);
-const { chromium } = createRequire(modules + "/")("playwright-core");
-const problems = [];
-const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+// Listings and tips of the built site: `look(tools, URL)` is called by browser.mjs.
+let base, browser, problems;
 
 async function open(path, { width = 1280, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, permissions: ["clipboard-read", "clipboard-write"], ...options });
@@ -142,13 +136,15 @@ async function still() {
   await context.close();
 }
 
-await copying();
-for (const path of ["optimisation/reduction/", "zh/optimisation/reduction/"]) {
-  await linking(path);
-  await notes(path);
-  await tips(path);
+export default async function look(tools, url) {
+  [base, browser, problems] = [url, await tools.browser(), []];
+  await copying();
+  for (const path of ["optimisation/reduction/", "zh/optimisation/reduction/"]) {
+    await linking(path);
+    await notes(path);
+    await tips(path);
+  }
+  await besides();
+  await still();
+  return problems;
 }
-await besides();
-await still();
-await browser.close();
-console.log(JSON.stringify(problems));

@@ -1,34 +1,11 @@
-// The archive, unpacked into a folder: `node offline.mjs NODE_MODULES CHROMIUM FOLDER` reads it there as a reader would,
-// without a server. Prints one JSON list of what is wrong, each entry {page, scheme, what}.
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
-
-const [modules, browserPath, folder] = process.argv.slice(2);
-const { chromium } = createRequire(modules + "/")("playwright-core");
-const base = pathToFileURL(folder + "/").href;
+// The archive, unpacked into a folder, whose URL is given: `look(tools, URL)`, called by browser.mjs, reads it there as a reader
+// would, without a server.
 const WORDS = {
   en: { place: "", query: "bank conflict", found: "foundations/memory-access/index.html" },
   zh: { place: "zh/", query: "归约", found: "zh/optimisation/reduction/index.html" },
 };
 
-const problems = [];
-const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
-const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-const page = await context.newPage();
-page.setDefaultTimeout(10000);
-const where = () => decodeURI(page.url().replace(base, ""));
-const told = (what) => problems.push({ page: where(), scheme: "light", what });
-const same = (what, got, want) => JSON.stringify(got) === JSON.stringify(want) || told(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}`);
-page.on("request", (request) => /^(file|data|blob|about):/.test(request.url()) || told(`request to ${request.url()}`));
-page.on("requestfailed", (request) => told(`cannot be had: ${request.url()}: ${request.failure().errorText}`));
-page.on("console", (message) => message.type() === "error" && told(`console: ${message.text()}`));
-page.on("pageerror", (error) => told(`script: ${error.message}`));
-
-async function step(what, act) {
-  try { await act(); } catch (error) { told(`${what}: ${error.message.split("\n")[0]}`); }
-}
-
-async function language({ place, query, found }) {
+async function language({ page, step, told, same }, base, { place, query, found }) {
   await page.goto(`${base}${place}index.html`);
   await step("from home to an article", async () => {
     await page.click(`article a[href$="foundations/memory-access/index.html"]`);
@@ -53,30 +30,48 @@ async function language({ place, query, found }) {
   });
 }
 
-await language(WORDS.en);
-await step("formulas", async () => {
-  await page.goto(`${base}models/attention/index.html`);
-  await page.evaluate(() => document.fonts.ready);
-  const fonts = await page.evaluate(() => [...document.fonts].filter((font) => font.status === "loaded").map((font) => font.family));
-  if (!fonts.some((name) => name.includes("KaTeX_Main")) || !fonts.some((name) => name.includes("KaTeX_Math"))) told(`formulas lack fonts: ${fonts}`);
-  same("fonts that cannot be had", await page.evaluate(() => [...document.fonts].filter((font) => font.status === "error").length), 0);
-});
-await step("the switcher", async () => {
-  await page.click(".wb-languages a[hreflang=zh]");
-  await page.waitForURL((url) => url.href.includes("zh/models/attention/index.html"));
-  same("lang", await page.getAttribute("html", "lang"), "zh");
-});
-await language(WORDS.zh);
-await step("the choice of a device", async () => {
-  await page.locator(".wb-switch button[data-device=softcuda]").first().click();
-  await page.locator(".md-footer__link--next").click();
-  await page.waitForURL((url) => url.href.includes("zh/models/attention/index.html"));
-  same("device", await page.locator(".wb-switch button[aria-pressed=true]").first().getAttribute("data-device"), "softcuda");
-});
-await step("a record", async () => {
-  const href = await page.locator(".wb-value a").first().getAttribute("href");
-  await page.goto(new URL(href, page.url()).href);
-  JSON.parse(await page.evaluate(() => document.body.innerText));
-});
-await browser.close();
-console.log(JSON.stringify(problems));
+export default async function look(tools, base) {
+  const problems = [];
+  const context = await (await tools.browser()).newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10000);
+  const where = () => decodeURI(page.url().replace(base, ""));
+  const told = (what) => problems.push({ page: where(), scheme: "light", what });
+  const same = (what, got, want) => JSON.stringify(got) === JSON.stringify(want) || told(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}`);
+  page.on("request", (request) => /^(file|data|blob|about):/.test(request.url()) || told(`request to ${request.url()}`));
+  page.on("requestfailed", (request) => told(`cannot be had: ${request.url()}: ${request.failure().errorText}`));
+  page.on("console", (message) => message.type() === "error" && told(`console: ${message.text()}`));
+  page.on("pageerror", (error) => told(`script: ${error.message}`));
+
+  const step = async (what, act) => {
+    try { await act(); } catch (error) { told(`${what}: ${error.message.split("\n")[0]}`); }
+  };
+  const reading = { page, step, told, same };
+
+  await language(reading, base, WORDS.en);
+  await step("formulas", async () => {
+    await page.goto(`${base}models/attention/index.html`);
+    await page.evaluate(() => document.fonts.ready);
+    const fonts = await page.evaluate(() => [...document.fonts].filter((font) => font.status === "loaded").map((font) => font.family));
+    if (!fonts.some((name) => name.includes("KaTeX_Main")) || !fonts.some((name) => name.includes("KaTeX_Math"))) told(`formulas lack fonts: ${fonts}`);
+    same("fonts that cannot be had", await page.evaluate(() => [...document.fonts].filter((font) => font.status === "error").length), 0);
+  });
+  await step("the switcher", async () => {
+    await page.click(".wb-languages a[hreflang=zh]");
+    await page.waitForURL((url) => url.href.includes("zh/models/attention/index.html"));
+    same("lang", await page.getAttribute("html", "lang"), "zh");
+  });
+  await language(reading, base, WORDS.zh);
+  await step("the choice of a device", async () => {
+    await page.locator(".wb-switch button[data-device=softcuda]").first().click();
+    await page.locator(".md-footer__link--next").click();
+    await page.waitForURL((url) => url.href.includes("zh/models/attention/index.html"));
+    same("device", await page.locator(".wb-switch button[aria-pressed=true]").first().getAttribute("data-device"), "softcuda");
+  });
+  await step("a record", async () => {
+    const href = await page.locator(".wb-value a").first().getAttribute("href");
+    await page.goto(new URL(href, page.url()).href);
+    JSON.parse(await page.evaluate(() => document.body.innerText));
+  });
+  return problems;
+}

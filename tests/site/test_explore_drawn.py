@@ -31,7 +31,6 @@ def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(small, tmp_path_factory.mktemp("built") / "site", strict=False)
 
 
-@pytest.mark.timeout(300)
 def test_figures_answer_and_stand_without_a_script(
     site: Path, serve: Callable[[Path], str], look: Callable[..., None]
 ) -> None:

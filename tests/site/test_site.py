@@ -28,6 +28,12 @@ def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.fail(str(error), pytrace=False)
 
 
+@pytest.fixture(scope="session")
+def served(site: Path, serve: Callable[[Path], str]) -> str:
+    """The site's address."""
+    return serve(site)
+
+
 def url(path: Path, docs: Path) -> str:
     name = path.relative_to(docs).with_suffix("").as_posix()
     return "" if name == "index" else f"{name.removesuffix('/index')}/"
@@ -81,22 +87,24 @@ def addresses() -> list[str]:
     return [url(page, book.docs / "en") for page in book.pages("en")] + labs
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", addresses(), ids=lambda page: page or "home")
-def test_a_browser_finds_nothing_wrong(
-    page: str, site: Path, serve: Callable[[Path], str], look: Callable[..., None]
-) -> None:
-    look("browse.mjs", serve(site), json.dumps({"en": page, "zh": f"zh/{page}"}))
+def test_a_browser_finds_nothing_wrong(page: str, served: str, look: Callable[..., None]) -> None:
+    look("browse.mjs", served, {"en": page, "zh": f"zh/{page}"})
 
 
 PLACES = {"en": "", "zh": "zh/"}
 
 
-@pytest.mark.parametrize("language", PLACES)
-def test_a_query_finds_its_page_among_the_first_three(language: str, book: Book, site: Path) -> None:
-    """The site's own worker and index are asked, without a browser."""
+def queries(language: str) -> dict[str, str]:
     wanted = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))[language]
     assert len(wanted) == 40
+    return dict(wanted)
+
+
+@pytest.mark.parametrize("language", PLACES)
+def test_a_query_finds_its_page_among_the_first_three(language: str, site: Path) -> None:
+    """The site's own worker and index are asked, without a browser."""
+    wanted = queries(language)
     script = Path(__file__).with_name("search.mjs")
     command = [mathematics.node(), str(script), str(site / PLACES[language]), json.dumps(list(wanted))]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
@@ -167,14 +175,15 @@ def test_every_page_is_set_as_its_readers_are_used_to(site: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.timeout(120)
-def test_each_language_is_searched(site: Path, serve: Callable[[Path], str], look: Callable[..., None]) -> None:
-    look("browse.mjs", serve(site))
+@pytest.mark.parametrize("language", PLACES)
+def test_what_is_typed_into_the_search_box_shows_its_page_among_the_first_three(
+    language: str, served: str, look: Callable[..., None]
+) -> None:
+    look("find.mjs", served + PLACES[language], queries(language))
 
 
-@pytest.mark.timeout(120)
-def test_home_in_one_screen(site: Path, serve: Callable[[Path], str], look: Callable[..., None]) -> None:
-    look("home.mjs", serve(site))
+def test_home_in_one_screen(served: str, look: Callable[..., None]) -> None:
+    look("home.mjs", served)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -207,9 +216,8 @@ def unpacked(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / offline.FOLDER
 
 
-@pytest.mark.timeout(180)
 def test_the_archive_is_read_without_a_server(unpacked: Path, look: Callable[..., None]) -> None:
-    look("offline.mjs", str(unpacked))
+    look("offline.mjs", f"{unpacked.as_uri()}/")
 
 
 def test_every_link_of_the_archive_names_a_file(unpacked: Path) -> None:
@@ -246,8 +254,5 @@ def test_a_page_is_printed_with_an_outline_tags_links_and_fonts(book: Book, site
     assert any(b"/URI (https://warpbook.example/zh/" in link for link in links)  # what only the site has
 
 
-@pytest.mark.timeout(300)
-def test_listings_are_linked_and_copied_and_tips_stay_on_the_screen(
-    site: Path, serve: Callable[[Path], str], look: Callable[..., None]
-) -> None:
-    look("listings.mjs", serve(site))
+def test_listings_are_linked_and_copied_and_tips_stay_on_the_screen(served: str, look: Callable[..., None]) -> None:
+    look("listings.mjs", served)
