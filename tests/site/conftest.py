@@ -15,6 +15,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from looker import Looker, said
 
 from warpbook import browsers, mathematics
 from warpbook.book import Book
@@ -100,44 +101,7 @@ def validate(book: Book) -> Callable[[Path], None]:
 
 def told(problems: list[dict[str, str]]) -> None:
     if problems:
-        pytest.fail("\n".join(f"/{p['page']} ({p['scheme']}): {p['what']}" for p in problems), pytrace=False)
-
-
-class Looker:
-    """Scripts of this folder, one after another in one Node with one Chromium, which starts when first asked."""
-
-    def __init__(self, command: list[str]) -> None:
-        self.command = command
-        self.node: subprocess.Popen[str] | None = None
-
-    def look(self, script: str, *given: object, seconds: int = 120) -> list[dict[str, str]]:
-        """What `script`, called with `given`, finds wrong. One that fails or is late fails alone."""
-        if not self.node or self.node.poll() is not None:
-            self.node = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-            )
-        assert self.node.stdin and self.node.stdout
-        try:
-            self.node.stdin.write(json.dumps({"script": script, "given": given, "seconds": seconds}) + "\n")
-            self.node.stdin.flush()
-            said = json.loads(self.node.stdout.readline() or f'{{"failed": "{script}: Node stopped"}}')
-        except BaseException:  # a test's time is over: what is answered later is not the next one's answer
-            self.stop()
-            raise
-        if "failed" in said:
-            self.stop()
-            pytest.fail(said["failed"], pytrace=False)
-        return list(said["problems"])
-
-    def stop(self) -> None:
-        if self.node and self.node.stdin:
-            self.node.stdin.close()
-            try:
-                self.node.wait(5)
-            except subprocess.TimeoutExpired:
-                self.node.terminate()  # and Playwright ends Chromium
-                self.node.wait(20)
-        self.node = None
+        pytest.fail("\n".join(map(said, problems)), pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -24,10 +24,22 @@ export default async function look(tools, url, queries) {
   const told = (what) => problems.push({ page: new URL(url).pathname.slice(1), scheme: "search", what });
   page.on("console", (message) => message.type() === "error" && told(`console: ${message.text()}`));
   page.on("pageerror", (error) => told(`script: ${error.message}`));
+  const fetched = [];
+  page.on("request", (request) => request.url().endsWith("documents.json") && fetched.push(request.url()));
   await page.addInitScript(count);
   await page.goto(url);
   await ready(page);
-  await page.focus(".md-search__input");
+  if (fetched.length) told(`fetches ${fetched} before anybody searches`);
+  const open = (wanted) => page.waitForFunction((wanted) => document.activeElement.matches(".md-search__input") === wanted
+    && document.querySelector("#__search").checked === wanted, wanted, { polling: 10, timeout: 5000 });
+  for (const key of ["f", "s", "/"]) {
+    await page.keyboard.press("Escape");
+    await open(false).catch(() => told("Escape does not leave the search box"));
+    await page.keyboard.press(key);
+    await open(true).catch(() => told(`"${key}" does not open the search box`));
+  }
+  for (let i = 0; i < 250 && !fetched.length; i++) await page.waitForTimeout(20);
+  if (fetched.length !== 1) told(`once the box is entered and before a letter is typed, ${fetched.length} files of documents are fetched, not 1`);
   for (const [query, wanted] of Object.entries(queries)) {
     await page.fill(".md-search__input", query.slice(0, -1));
     await page.keyboard.press("End");

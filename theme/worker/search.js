@@ -1,11 +1,13 @@
 // The search worker: it stands before Material's, hears the page's messages, and hands on better queries.
-// Nothing is fetched until somebody searches. A query's words are looked up among the words of the index: English ones by
-// their stem, Chinese ones cut at the longest known word, misspelt ones by what is near.
-const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3];
+// Nothing is fetched until somebody enters the search box, of which theme/partials/script-later.html tells. A query's words are
+// looked up among the words of the index: English ones by their stem, Chinese ones cut at the longest known word, misspelt ones
+// by what is near.
+const [SETUP, READY, QUERY, RESULT] = [0, 1, 2, 3]; // Material's
+const ENTERED = "entered"; // ours
 const here = self.document?.currentScript?.src ?? self.location.href;
 const listen = self.addEventListener.bind(self);
 const tell = self.postMessage.bind(self);
-let given, index, keys, engine, loaded;
+let given, index, keys, engine, loading, entered;
 
 self.addEventListener = (type, heard) => type === "message" ? engine = heard : listen(type, heard);
 
@@ -16,12 +18,17 @@ self.postMessage = (message) => {
   }
   tell(message);
 };
+// The index, once; what could not be fetched is tried again when it is next wanted.
+const loaded = () => loading ??= load().catch((error) => {
+  loading = undefined;
+  throw error;
+});
 
 async function load() {
-  await importScripts(new URL("MATERIAL", here).href);
+  const fetched = given.docs.length ? given.docs : fetch(new URL("../../../search/documents.json", here)).then((answer) => answer.json());
+  const [docs] = await Promise.all([fetched, importScripts(new URL("MATERIAL", here).href)]);
   const { build } = lunr.Builder.prototype;
   lunr.Builder.prototype.build = function () { return index = build.call(this); };
-  const docs = given.docs.length ? given.docs : await (await fetch(new URL("../../../search/documents.json", here))).json();
   await engine({ data: { type: SETUP, data: { ...given, docs } } });
   keys = Object.keys(index.invertedIndex).sort();
 }
@@ -30,10 +37,14 @@ listen("message", async ({ data: message }) => {
   if (message.type === SETUP) {
     given = message.data;
     postMessage({ type: READY });
+    if (entered) await loaded();
+  } else if (message.type === ENTERED) {
+    entered = true;
+    if (given) await loaded();
   } else if (message.type === QUERY && !message.data.trim()) {
     postMessage({ type: RESULT, data: { items: [] } });
   } else if (message.type === QUERY) {
-    await (loaded ??= load());
+    await loaded();
     engine({ data: { type: QUERY, data: rewritten(message.data) } });
   }
 });
