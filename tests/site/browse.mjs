@@ -1,6 +1,6 @@
 // A page of the built site in both languages, light and dark, wide and narrow: `look(tools, URL, {en: path, zh: path})`, called by
 // browser.mjs. Each language has a browser of its own, and one page in it, which is opened anew for each way of looking.
-import { idle, ready } from "./page.mjs";
+import { ready } from "./page.mjs";
 
 const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme: "dark", width: 1280 }, narrow: { colorScheme: "light", width: 390 } };
 
@@ -102,8 +102,12 @@ async function narrow({ page, told }) {
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   if (width > 390) told(`scrolls sideways at 390 px: ${width} px wide`);
   await page.evaluate(unfold);
-  await idle(page);
-  for (const what of await page.evaluate(drawn)) told(what);
+  let wrong = await page.evaluate(drawn);
+  for (let i = 0; i < 20 && wrong.length; i++) { // sizes are told to observers with the frames, off the screen later than on it
+    await page.waitForTimeout(50);
+    wrong = await page.evaluate(drawn);
+  }
+  wrong.forEach(told);
 }
 
 // The switcher leads from one language's page to the other's, to the heading that is at the top, with the query. `kind`: h3, h2,

@@ -5,8 +5,9 @@ import { ready } from "./page.mjs";
 let axe, base, browser, problems;
 
 async function open(path, { scheme = "light", width = 1280, script = true, context } = {}) {
-  context ??= await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 }, javaScriptEnabled: script });
+  context ??= await browser.newContext({ colorScheme: scheme, javaScriptEnabled: script });
   const page = await context.newPage();
+  await page.setViewportSize({ width, height: 900 });
   const same = (what, got, want) => {
     if (JSON.stringify(got) !== JSON.stringify(want))
       problems.push({ page: path, scheme, what: `${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}` });
@@ -102,15 +103,17 @@ async function plain(path) {
 }
 
 async function accessible(path, scheme) {
+  const context = await browser.newContext({ colorScheme: scheme });
   for (const width of [1280, 390]) {
-    const { context, page, same } = await open(path, { scheme, width });
+    const { page, same } = await open(path, { scheme, width, context });
     await page.evaluate(axe);
     const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] }));
     same(`axe at ${width} px`, violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 120)}`), []);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     if (wide > width) same("width", wide, width);
-    await context.close();
+    await page.close();
   }
+  await context.close();
 }
 
 export default async function look(tools, url) {
