@@ -18,6 +18,7 @@ self.postMessage = (message) => {
   }
   tell(message);
 };
+
 // The index, once; what could not be fetched is tried again when it is next wanted.
 const loaded = () => loading ??= load().catch((error) => {
   loading = undefined;
