@@ -20,6 +20,7 @@ from mkdocs.utils import get_relative_url
 
 from warpbook import (
     citation,
+    describe,
     feed,
     glossary,
     labs,
@@ -126,6 +127,7 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
     if page.file.src_uri.startswith(labs.PREFIX):
         page.meta["title"] = page.file.src_uri.removeprefix(labs.PREFIX)
         page.meta["hide"] = ["toc"]  # it has no headings; the code is as wide as the page
+        page.meta["description"] = html.escape(describe.lab(state.book, page.file.src_uri, state.language))
         return markdown
     path = Path(str(page.file.abs_src_path))
     source = Page(state.book, path)
@@ -139,6 +141,7 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
     state.tokens[page.file.src_uri] = made.tokens
     state.pages[page.file.src_uri] = source
     state.plain[path] = plain.markdown(made)
+    page.meta["description"] = html.escape(describe.page(source, state.language, state.plain[path]))
     return re.sub(r"\A---\n.*?\n---\n", "", made.markdown, flags=re.DOTALL)
 
 

@@ -17,5 +17,26 @@ export default async function look(tools, base) {
     await page.waitForSelector(".wb-cite .md-code__button, .wb-cite .md-clipboard", { timeout: 5000 }).catch(() => told("a citation cannot be copied"));
     await page.context().close();
   }
+
+  // On a phone: the claim, the three paths and the first numbers before one scrolls; the book's name is whole, on one line.
+  for (const path of ["", "zh/"])
+    for (const width of [390, 320]) {
+      const page = await (await browser.newContext({ viewport: { width, height: 844 } })).newPage();
+      const told = (what) => problems.push({ page: path, scheme: "light", what: `at ${width} px: ${what}` });
+      await page.goto(base + path);
+      const seen = await page.evaluate(() => {
+        const box = (one) => document.querySelector(one).getBoundingClientRect(), title = document.querySelector(".md-header__topic .md-ellipsis");
+        return {
+          cut: title.scrollWidth > title.clientWidth, bar: box(".md-header").height,
+          order: [".wb-home__says", ".wb-path:first-child", ".wb-path:last-child", ".wb-lines--open", ".wb-home__note", ".wb-home__chart"].map((one) => box(one).top),
+          paths: box(".wb-path:last-child").bottom, numbers: box(".wb-lines--open tbody tr:nth-child(2)").bottom,
+        };
+      });
+      if (seen.cut) told("the book's name is cut");
+      if (seen.bar > 50) told(`the bar is ${seen.bar} px high`);
+      if (seen.order.some((top, i) => top < seen.order[i - 1])) told(`parts do not follow in their order: ${seen.order}`);
+      if (width === 390 && (seen.paths > 800 || seen.numbers > 844)) told(`paths end at ${seen.paths}, two lines of numbers at ${seen.numbers}`);
+      await page.context().close();
+    }
   return problems;
 }

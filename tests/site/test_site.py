@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html
 import json
 import re
 import subprocess
@@ -15,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from warpbook import audit, downloads, links, mathematics, offline, pdf, policy, search, tracks, typography
+from warpbook import audit, describe, downloads, links, mathematics, offline, pdf, policy, search, tracks, typography
 from warpbook.book import Book, BookError, here
 from warpbook.site import build
 
@@ -142,6 +143,19 @@ def test_search_engines_find_both_languages_of_every_page(site: Path) -> None:
             listed.add(here)
     assert listed == known
     assert (site / "robots.txt").read_text("utf-8").count("Sitemap: ") == 2
+
+
+def test_every_page_is_described_in_a_line_of_its_own_that_a_search_shows_whole(site: Path) -> None:
+    told: dict[str, Path] = {}
+    for file in site.rglob("index.html"):
+        head = file.read_text("utf-8").split("</head>", 1)[0]
+        [said] = re.findall(r'<meta name="description" content="([^"]*)">', head)
+        assert f'<meta property="og:description" content="{said}">' in head and said not in told, (file, told.get(said))
+        told[said] = file
+        language = "zh" if file.relative_to(site).parts[0] == "zh" else "en"
+        wide = describe.columns(html.unescape(said))
+        assert describe.LEAST[language] <= wide <= describe.MOST, f"{file}: {wide} columns: {said}"
+        assert said.endswith((".", "?", "。", "？")) and not re.search(r"[`{}]|\*\*|\]\(", said), f"{file}: {said}"
 
 
 def test_a_wrong_address_is_told_in_the_readers_language(site: Path) -> None:
