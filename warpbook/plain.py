@@ -19,6 +19,7 @@ INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")
 WRAPPER = re.compile(r"</?div\b[^>]*> *")  # around Markdown (md_in_html)
 ATTRIBUTES = re.compile(r"\s*\{\s*[.#][^{}]*\}\s*$")
 BOX = re.compile(r"^(?P<indent> *)(?:!!!|\?\?\?\+?) +(?P<kind>[\w -]+?)(?: +\"(?P<title>.*)\")? *$")
+UNSAID = {"wb-switch", "wb-output__fold"}  # controls
 SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's description is taken before
 
 
@@ -110,7 +111,7 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = dict(attrs)
-        if self.skipped or tag in SILENT or "hidden" in known or "wb-switch" in (known.get("class") or ""):
+        if self.skipped or tag in SILENT or "hidden" in known or UNSAID & set((known.get("class") or "").split()):
             self.skipped.append(tag)
         elif tag == "table":
             self.flush()

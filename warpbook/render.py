@@ -36,6 +36,7 @@ from warpbook.values import EXPRESSION, Values, hold_together, render, substitut
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
+FOLDED, LONG = 12, 15  # lines that a folded output shows, and the longest output that is not folded
 LEGIBLE = 10  # CSS pixels: the smallest letters of a drawing, on the smallest screen
 DIRECTIVE = re.compile(
     r"(claims|notes|changes|glossary|errata|tracks|track|paths|articles|ledger|devices|"
@@ -49,6 +50,7 @@ WORDS = {
         "output": "Output",
         "softcuda": "no GPU (softcuda)",
         "device": "printed by",
+        "all": "All {} lines",
         "claim": "Claim",
         "predicted": "Predicted",
         "measured": "Measured",
@@ -61,6 +63,7 @@ WORDS = {
         "output": "输出",
         "softcuda": "无 GPU（softcuda）",
         "device": "输出设备",
+        "all": "全部 {} 行",
         "claim": "结论",
         "predicted": "预测",
         "measured": "实测",
@@ -256,7 +259,7 @@ class Outputs:
         panes = [
             f'<pre class="wb-output__text" data-device="{d}" tabindex="0" role="group" '
             f'aria-label="{self.words["output"]}: {html.escape(names[d])}"{"" if d == first else " hidden"}>'
-            f"<samp>{html.escape(t)}</samp></pre>"
+            f"<samp>{html.escape(t)}</samp></pre>{self.fold(t)}"
             for d, t in texts.items()
         ]
         switch = (
@@ -267,6 +270,13 @@ class Outputs:
             f'<div class="wb-output" data-search-exclude><details open><summary>{self.words["output"]}'
             f"{'' if others else machine}</summary>{''.join(panes)}</details>{switch if others else ''}</div>"
         )
+
+    def fold(self, text: str) -> str:
+        """What stands under a long output: it shows `FOLDED` lines until this is opened (theme/style/code.css)."""
+        lines = text.count("\n") + 1
+        if lines <= LONG:
+            return ""
+        return f'<details class="wb-output__fold"><summary>{self.words["all"].format(lines)}</summary></details>'
 
 
 # -- directives --------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What no reader sees, left out of a page: marks around code that change no colour, and what KaTeX says twice.
 
 Nothing else is touched: the text of a page, its structure and what a screen reader says are the same before and after.
+Our own scripts and style sheet go without comments and indents.
 """
 
 from __future__ import annotations
@@ -35,3 +36,14 @@ def code(listing: str) -> str:
     if listing.startswith("<code") and any(len(line) > NARROW for line in LINES.sub("", listing).split("\n")):
         return listing.replace("<code", '<code tabindex="0"', 1)
     return listing
+
+
+def script(text: str) -> str:
+    """A script without the lines that are comments, and without indents."""
+    return re.sub(r"^[ \t]*(?://.*)?(?:\n|\Z)|^[ \t]+", "", text, flags=re.MULTILINE)
+
+
+def style(text: str) -> str:
+    """A sheet without comments and without blanks that say nothing."""
+    text = re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
+    return re.sub(r"(?<=\w): +", ":", text).replace(";}", "}")

@@ -15,7 +15,7 @@ import material  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import tinycss2  # type: ignore[import-untyped,unused-ignore]
 from tinycss2.ast import AtRule, Declaration, Node, QualifiedRule  # type: ignore[import-untyped,unused-ignore]
 
-from warpbook import mathematics
+from warpbook import mathematics, slim
 from warpbook.book import Book
 
 FOLDER = "style"  # under theme/
@@ -117,12 +117,15 @@ def trim(site: Path) -> None:
         for classes in set(CLASSES.findall(page)):
             names.update(classes.split())
     for script in site.rglob("assets/**/*.js"):
-        strings = STRING.findall(script.read_text("utf-8"))
+        text = script.read_text("utf-8")
+        if "javascripts" not in script.parts:
+            script.write_text(slim.script(text), "utf-8")
+        strings = STRING.findall(text)
         said = {name for string in strings for name in NAME.findall("".join(string))}
         names.update(filter(MADE.match, said) if "javascripts" in script.parts else said)
     for path in site.rglob(ADDRESS):
         theirs, ours = path.read_text("utf-8").split(OURS)
-        ours = re.sub(r"/\*.*?\*/|\n\s*(?=\S)", lambda match: "" if match[0][0] == "/" else "\n", ours, flags=re.DOTALL)
+        ours = slim.style(ours)
         path.write_text(used(theirs, names, ours) + ours, "utf-8")
     shown = {face: wanted for face, wanted in glyphs(pages).items() if wanted}
     made: dict[str, bytes] = {}

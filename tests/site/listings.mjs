@@ -56,6 +56,16 @@ async function linking(path) {
   await click(2, ["Shift"]);
   same("the address of three", new URL(page.url()).hash, "#reduce.cu-L179-L181");
   same("three lines", (await marked(page)).rows, [0, 3]);
+  await gutter.focus();
+  for (const key of ["Home", "ArrowDown", "ArrowDown", "ArrowUp", "Enter"]) await page.keyboard.press(key);
+  same("the address of a line, by keys", new URL(page.url()).hash, "#reduce.cu-L180");
+  for (const key of ["ArrowDown", "ArrowDown", "Shift+Enter"]) await page.keyboard.press(key);
+  same("the address of three, by keys", new URL(page.url()).hash, "#reduce.cu-L180-L182");
+  same("what is heard", await gutter.evaluate((one) => {
+    const { role, ariaLabel, ariaSelected } = document.getElementById(one.getAttribute("aria-activedescendant"));
+    return [one.role, role, /182.*\w/.test(ariaLabel), ariaSelected];
+  }), ["listbox", "option", true, "true"]);
+  same("stops of a listing", await page.$$eval(".highlight", (all) => Math.max(...all.map((one) => one.querySelectorAll("[tabindex='0'], .wb-gutter *[tabindex]").length))), 2);
   await page.click('.highlight:has([id="reduce.cu:v8"]) .filename a');
   await page.waitForURL(/snippets\/reduction\/\w+\/#reduce\.cu-L179$/);
   await page.waitForSelector(".wb-marked");
@@ -90,6 +100,22 @@ async function notes(path) {
   same("notes that lead nowhere", wrong, 0);
   same("marks out of sight", await page.$$eval(".wb-note", (marks) => marks.filter((mark) => mark.getBoundingClientRect().right > innerWidth).length), 0);
   same("notes", await page.$$eval(".wb-note", (marks) => marks.length) > 4, true);
+  await context.close();
+}
+
+async function outputs(path) {
+  const { page, context, same } = await open(path);
+  const fold = page.locator(".wb-output__fold").first(), long = page.locator(".wb-output__text:has(+ .wb-output__fold)").first();
+  const lines = (text) => text.evaluate((one) => Math.round(one.clientHeight / parseFloat(getComputedStyle(one).lineHeight)));
+  const all = Number(/\d+/.exec(await fold.textContent())[0]);
+  same("a folded output", [all > 15, await lines(long)], [true, 12]);
+  await fold.locator("summary").focus();
+  await page.keyboard.press("Enter");
+  same("all of it", await long.evaluate((one) => one.scrollHeight - one.clientHeight), 0);
+  same("its lines", [0, 1].includes(await lines(long) - all), true);
+  const top = () => fold.evaluate((one) => Math.round(one.getBoundingClientRect().top)), before = await top();
+  await page.keyboard.press("Enter");
+  same("folded again, and nothing has moved under the hand", [await lines(long), Math.abs(await top() - before) < 3], [12, true]);
   await context.close();
 }
 
@@ -144,6 +170,7 @@ export default async function look(tools, url) {
     await notes(path);
     await tips(path);
   }
+  for (const path of ["snippets/devices/ceilings/", "zh/snippets/devices/ceilings/"]) await outputs(path);
   await besides();
   await still();
   return problems;

@@ -12,13 +12,16 @@ def test_the_front_matter_comes_first(small, write):
 
 
 def test_otherwise_whole_sentences_of_the_first_prose_without_their_marks():
-    markdown = """# Copies
+    markdown = (
+        """# Copies
 
 > **You need**
 
 - a list
 
-A copy moves [every byte](x.md) twice[^1]: `dst[i] = src[i]`. It is *the* yardstick. """ + "It goes on. " * 20
+A copy moves [every byte](x.md) twice[^1]: `dst[i] = src[i]`. It is *the* yardstick. """
+        + "It goes on. " * 20
+    )
     found = describe.opening(markdown, "en")
     assert found.startswith("A copy moves every byte twice: dst[i] = src[i]. It is the yardstick. It goes on.")
     assert found.endswith("It goes on.") and describe.LEAST["en"] <= describe.columns(found) <= describe.MOST

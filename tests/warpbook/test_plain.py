@@ -26,7 +26,8 @@ def test_anchors_values_and_front_matter_go():
 def test_an_output_stands_under_its_block():
     box = (
         '<div class="wb-output"><details open><summary>Output</summary><pre data-device="a"><samp>1 &lt; 2\n3</samp>'
-        '</pre><pre data-device="b" hidden><samp>other</samp></pre></details><div class="wb-switch"><button>b</button>'
+        '</pre><pre data-device="b" hidden><samp>other</samp></pre><details class="wb-output__fold"><summary>All 30 '
+        'lines</summary></details></details><div class="wb-switch"><button>b</button>'
         "</div></div>"
     )
     made = text_of("```python\nprint(1)\n\n\n\nprint(2)\n```\n\nWARPBOOK0TOKEN\n", WARPBOOK0TOKEN=box)

@@ -21,6 +21,12 @@ def test_code_reads_the_same_with_fewer_marks():
     assert html.unescape(re.sub("<[^>]*>", "", made)) == "int i;\n\n    i++"
 
 
+def test_scripts_and_sheets_of_ours_say_the_same_without_comments():
+    assert slim.script("// Why.\nif (a) {\n  // how\n  b(`//`); // what\n\n}\n") == "if (a) {\nb(`//`); // what\n}\n"
+    sheet = "a:hover { top: 0; } /* no */\n@media (x: 1) {\n  b { content: ' : '; }\n}\n"
+    assert slim.style(sheet) == "a:hover{top:0}@media (x:1){b{content:' : '}}"
+
+
 def test_a_formula_is_heard_as_before():
     math = '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mrow><mi>x</mi></mrow>'
     assert slim.page(f'{math}<annotation encoding="application/x-tex">x</annotation></semantics></math>') == (

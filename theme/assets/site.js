@@ -51,6 +51,16 @@ document.addEventListener("click", (event) => {
   try { localStorage.setItem(KEY, button.dataset.device); } catch { /* private window */ }
 });
 
+// A long output that is folded again leaves what was pressed where it is.
+document.addEventListener("click", (event) => {
+  const fold = event.target.closest(".wb-output__fold[open]");
+  if (!fold) return;
+  const before = fold.getBoundingClientRect().top;
+  event.preventDefault();
+  fold.open = false;
+  scrollBy(0, fold.getBoundingClientRect().top - before);
+});
+
 // The other language opens at the same section, whose heading has the same id there, with the same query.
 document.addEventListener("click", (event) => {
   const link = event.target.closest(".wb-languages a");
