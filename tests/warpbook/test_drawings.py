@@ -9,8 +9,8 @@ from warpbook.render import least_width
 PHONE = 358  # CSS pixels
 SCROLL = {  # by themselves; what is drawn from now on fits
     "addressing", "automata-packed", "automata-thompson", "automata-tree", "finishes", "memory-banks", "memory-order",
-    "memory-sectors", "programming-hierarchy", "programming-roundtrip", "reading-flow", "thread-matrix",
-    "thread-occupancy", "thread-warps",
+    "memory-sectors", "programming-hierarchy", "reading-flow", "thread-matrix",
+    "thread-occupancy",
 }  # fmt: skip
 
 
