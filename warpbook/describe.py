@@ -18,7 +18,7 @@ SENTENCE = re.compile(r".+?(?:[.?!](?=\s|$)|[。？！]|$)\s*", re.DOTALL)
 NOT_PROSE = re.compile(r"\s*(?:#|>|\||[-*+] |\d+\. |`{3}|~{3}|\*[^*]+\*\s*\Z|\[\^)")
 LAB = {
     "en": "{says} A program, with what it printed.",
-    "zh": "《{article}》的程序 {program}：逐个单元格列出源码，附上打印的输出和加载的文件，也可以下载 Notebook 自己运行。",
+    "zh": "《{article}》的程序 {program}：逐个单元格列出源码，附上打印的输出和加载的文件，可以下载 Notebook 自己运行。",
 }
 
 
