@@ -1,10 +1,10 @@
 """What is searched: each page's prose, section by section, with the words that readers may type for it.
 
 Material's search reads search/search_index.json when a page opens. Ours holds nothing but how to search; the documents
-lie beside it, and theme/worker/search.js, the worker that stands before Material's, fetches them when the box is entered.
-A document is {location, title, text, terms, parts}: Material shows the first three. `terms` has the glossary's names,
-other spellings and synonyms of what the page explains; `parts` the names from the section's code, and the words within
-compound Chinese terms. Outputs, tables of counters, charts and code are not there: nobody searches them.
+lie beside it, and theme/worker/search.js, the worker that stands before Material's, fetches them when the box is
+entered. A document is {location, title, text, terms, parts}: Material shows the first three. `terms` has the glossary's
+names, other spellings and synonyms of what the page explains; `parts` the names from the section's code, and the words
+within compound Chinese terms. Outputs, tables of counters, charts and code are not there: nobody searches them.
 """
 
 from __future__ import annotations
