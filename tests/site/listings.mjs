@@ -76,7 +76,7 @@ async function linking(path) {
     const { top } = line.getBoundingClientRect();
     return [line.id, top > 0 && top < innerHeight, getComputedStyle(line, "::before").position];
   });
-  for (let i = 0; i < 50 && !(await line())[1]; i++) await without.page.waitForTimeout(100); // the browser goes there after it has loaded
+  for (let i = 0; i < 200 && !(await line())[1]; i++) await without.page.waitForTimeout(100); // the browser goes there after it has loaded
   same("a line without a script", await line(), ["reduce.cu-L182", true, "absolute"]);
   await without.context.close();
 }
