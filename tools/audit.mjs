@@ -11,8 +11,6 @@ const TELEPHONE = { viewport: { width: 412, height: 823 }, deviceScaleFactor: 1.
 const AT_ONCE = 2;
 const PATIENCE = 120; // seconds a page may take
 
-const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
-
 // Shifts that follow no input, in windows as in https://web.dev/cls: at most 5 s each, ended by a second of quiet.
 const watch = () => {
   window.seen = { shifts: [], lcp: 0 };
@@ -35,18 +33,25 @@ function largest(shifts) {
   return most;
 }
 
-async function judge(name, problems, scheme) { // as wide as a telephone; axe presumes a keyboard, which telephones hide
-  const context = await browser.newContext({ viewport: TELEPHONE.viewport, colorScheme: scheme });
+async function judge(browser, name, problems) { // as wide as a telephone; axe presumes a keyboard, which telephones hide
+  const context = await browser.newContext({ viewport: TELEPHONE.viewport });
   const page = await context.newPage();
-  await page.goto(base + name, { waitUntil: "networkidle" });
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run());
-  for (const { id, nodes } of violations) problems.add(`axe (${scheme}): ${id}: ${nodes.length}: ${nodes[0].html.slice(0, 120)}`);
+  let found = 0;
+  for (const colorScheme of ["light", "dark"]) {
+    await page.goto("about:blank");
+    await page.emulateMedia({ colorScheme });
+    await page.goto(base + name);
+    await page.evaluate(() => new Promise((done) => requestIdleCallback(done, { timeout: 500 })));
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] })); // all rules; only these in full
+    for (const { id, nodes } of violations) problems.add(`axe (${colorScheme}): ${id}: ${nodes.length}: ${nodes[0].html.slice(0, 120)}`);
+    found += violations.length;
+  }
   await context.close();
-  return violations.length;
+  return found;
 }
 
-async function look(name) {
+async function look(browser, name) {
   const context = await browser.newContext({ ...TELEPHONE, colorScheme: "light" });
   const page = await context.newPage();
   const problems = new Set();
@@ -70,7 +75,7 @@ async function look(name) {
   await page.evaluate(async () => { // to the end, as a reader would, screen by screen
     for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight * 0.8) {
       scrollTo({ top: y, behavior: "instant" });
-      await new Promise((done) => { // two frames, or a moment where a browser with two pages open draws only one
+      await new Promise((done) => { // two frames, or a moment where the browser draws none
         setTimeout(done, 100);
         requestAnimationFrame(() => requestAnimationFrame(done));
       });
@@ -78,14 +83,15 @@ async function look(name) {
   });
   const { shifts, lcp } = await page.evaluate(() => window.seen);
   await context.close();
-  const found = (await judge(name, problems, "light")) + (await judge(name, problems, "dark"));
+  const found = await judge(browser, name, problems);
   const shift = Math.round(largest(shifts) * 1e4) / 1e4;
   console.log(JSON.stringify({ page: name, bytes, requests: asked.size, shift, lcp: Math.round(lcp), axe: found, problems: [...problems] }));
 }
 
 const names = JSON.parse(list);
 const late = (name) => new Promise((_, fail) => setTimeout(() => fail(new Error(`/${name}: not done within ${PATIENCE} s`)), 1000 * PATIENCE).unref());
-await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-  for (let name; (name = names.shift()) !== undefined;) await Promise.race([look(name), late(name)]);
+await Promise.all(Array.from({ length: AT_ONCE }, async () => { // each in a browser of its own: one with two pages may draw only one
+  const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+  for (let name; (name = names.shift()) !== undefined;) await Promise.race([look(browser, name), late(name)]);
+  await browser.close();
 }));
-await browser.close();
