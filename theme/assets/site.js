@@ -3,7 +3,8 @@
 // Which device's outputs, charts and numbers are shown: one choice for all pages. Where a device has nothing, the first
 // one's stay, and a number's tooltip says so.
 const KEY = "warpbook.device";
-const NONE = document.documentElement.lang === "zh" ? "所选设备没有这个数值" : "the device you chose has no such number";
+const [NONE, STOP, PAUSE] = document.documentElement.lang.startsWith("zh")
+  ? ["所选设备没有这个数值", "。", "；"] : ["the device you chose has no such number", ". ", "; "];
 
 function choose(device) {
   for (const box of document.querySelectorAll(".wb-output, .wb-views")) {
@@ -32,7 +33,7 @@ function swap(value, device) {
   value.setAttribute("value", number);
 }
 
-const label = (link, text, tip) => link.setAttribute("aria-label", `${text}. ${tip.replaceAll("\n", "; ")}`);
+const label = (link, text, tip) => link.setAttribute("aria-label", `${text}${STOP}${tip.replaceAll("\n", PAUSE)}`);
 for (const link of document.querySelectorAll(".wb-value a")) label(link, link.textContent, link.dataset.tip);
 
 function remembered() {
