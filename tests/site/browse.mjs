@@ -114,9 +114,12 @@ async function narrow({ page, told }) {
 // whose last is brought to the top; or nothing, for the top of the page.
 async function change({ page, told }, kind, to) {
   const from = new URL(page.url()).pathname;
-  const there = await page.evaluate((kind) => {
+  const there = await page.evaluate(async (kind) => {
     for (const heading of kind ? [...document.querySelectorAll(`article ${kind}[id]`)].reverse() : []) {
-      heading.scrollIntoView({ behavior: "instant" });
+      for (let i = 0; i < 3; i++) { // what comes into sight is laid out only then, and moves it
+        heading.scrollIntoView({ behavior: "instant" });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      }
       if (heading.getBoundingClientRect().top < 110) return heading.id;
     }
     scrollTo({ top: 0, behavior: "instant" });

@@ -133,7 +133,7 @@ def test_what_every_device_computes_alike_names_none(small, values):
     assert "weights, computed by x/dfa.py</figcaption>" in draw("heatmap weights", "x", "en", values)
     keep(small, "softcuda", "softcuda", {"weights": MATRICES["weights"] | {"numbers": ["1 0 0"] * 3}})
     made = draw("heatmap weights", "x", "en", Values(small))
-    assert "weights, computed by x/dfa.py on NVIDIA H200 · 2026-01-02</figcaption>" in made
+    assert "weights, computed by x/dfa.py on NVIDIA H200 · <time>2026-01-02</time></figcaption>" in made
     near = MATRICES["weights"] | {"numbers": ["0.5001 0.25 0.25", "0.1 0.8 0.1", "0 0.4 0.6"]}
     keep(small, "softcuda", "softcuda", {"weights": near})
     assert "computed by x/dfa.py</figcaption>" in draw("heatmap weights", "x", "en", Values(small))
