@@ -210,7 +210,7 @@ def subset(font: bytes, shown: Iterable[str]) -> bytes:
     from fontTools import subset as subsetter  # type: ignore[import-untyped,unused-ignore]
     from fontTools.ttLib import TTFont  # type: ignore[import-untyped,unused-ignore]
 
-    opened = TTFont(io.BytesIO(font))
+    opened = TTFont(io.BytesIO(font), recalcTimestamp=False)  # the same pages give the same font
     options = subsetter.Options(flavor="woff2", hinting=False, layout_features=[], name_IDs=[1, 2], glyph_names=False)
     made = subsetter.Subsetter(options)
     made.populate(unicodes=[ord(c) for c in shown])
