@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
+from unicodedata import east_asian_width
 
 from warpbook.book import Book
 from warpbook.pages import Page
-from warpbook.reading import HAN
 
 LEAST, MOST = {"en": 50, "zh": 60}, 160  # columns, of which a Han character has two: what a search shows of it
 SENTENCE = re.compile(r".+?(?:[.?!](?=\s|$)|[。？！]|$)\s*", re.DOTALL)
@@ -24,7 +24,7 @@ LAB = {
 
 def columns(text: str) -> int:
     """How wide a line of text is."""
-    return len(text) + len(HAN.findall(text)) + len(re.findall(r"[\u3000-\u303f\uff00-\uffef]", text))
+    return sum(2 if east_asian_width(character) in "FW" else 1 for character in text)
 
 
 def page(source: Page, language: str, markdown: str) -> str:

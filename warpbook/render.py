@@ -36,7 +36,7 @@ from warpbook.values import EXPRESSION, Values, hold_together, render, substitut
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
-FOLDED, LONG = 12, 15  # lines that a folded output shows, and the longest output that is not folded
+LONG = 15  # lines of the longest output that is not folded; of a folded one theme/style/code.css shows twelve
 LEGIBLE = 10  # CSS pixels: the smallest letters of a drawing, on the smallest screen
 DIRECTIVE = re.compile(
     r"(claims|notes|changes|glossary|errata|tracks|track|paths|articles|ledger|devices|"
@@ -101,10 +101,9 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         block = fenced.get(i)
         if block:
             end = i + len(block.lines) + 1
-            lines += [line.text for line in page.lines[i : end + 1]]
-            if block.language == "text":  # a program that is shown and not run here has its colours: py3 is never run
-                at = len(lines) - 1 - end + i
-                lines[at] = SHOWN_PROGRAM.sub(r"\1py3\2", lines[at])
+            fence, *rest = (line.text for line in page.lines[i : end + 1])
+            # A program that is shown and not run here has its colours: blocks of py3 are never run.
+            lines += [SHOWN_PROGRAM.sub(r"\1py3\2", fence), *rest]
             listing = block
             if block.is_python:
                 add_token(out, lines, outputs.box(python), block.indent)
@@ -272,7 +271,7 @@ class Outputs:
         )
 
     def fold(self, text: str) -> str:
-        """What stands under a long output: it shows `FOLDED` lines until this is opened (theme/style/code.css)."""
+        """What stands under a long output, of which only the first lines are shown until this is opened."""
         lines = text.count("\n") + 1
         if lines <= LONG:
             return ""
