@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 import tempfile
+import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from contextlib import contextmanager, suppress
+from multiprocessing import active_children, forkserver, get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -128,10 +130,22 @@ def messages(tell: Tell) -> Iterator[Lines]:
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
+# A process of ours is a child of multiprocessing's fork server and leads a session of its own. It ends when `stop` asks
+# for it, and, with all that it has started, when the process that began it is gone, even if that one was killed.
+
+GRACE = 0.25  # seconds that a process has to end by itself
+
+
 def processes() -> ForkServerContext:
     """Processes that begin with MkDocs and its plugins imported."""
     context = get_context("forkserver")
     context.set_forkserver_preload(list(SHARED))
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C is ours: not for one that still imports
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
 
 
@@ -177,11 +191,29 @@ def run(
         pipe.send(("end", ""))
 
 
-def stop(process: BaseProcess) -> None:
-    process.terminate()
-    process.join(1)
-    process.kill()  # one that would not end
-    process.join()
+def stop(*children: BaseProcess) -> None:
+    """End processes, together: each may tidy up for GRACE seconds, then it is killed with all that it has started."""
+    for process in children:
+        process.terminate()
+    end = time.monotonic() + GRACE
+    for process in children:
+        process.join(max(0, end - time.monotonic()))
+    for process in children:
+        # 255 also stands for one of which nothing is known: the fork server has been killed.
+        if process.pid and process.exitcode in (None, 255):
+            for kill in (os.killpg, os.kill):  # it leads a group from `begin` on
+                with suppress(ProcessLookupError):
+                    kill(process.pid, signal.SIGKILL)
+            process.join(GRACE)
+
+
+def stop_all() -> None:
+    """End every process that this one has begun, and the fork server, at once: this process is about to end, too."""
+    stop(*active_children())
+    # Else it ends only after its imports, and until it is given a processor nobody hears that a child has ended.
+    if server := getattr(forkserver._forkserver, "_forkserver_pid", None):  # type: ignore[attr-defined]
+        with suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
 
 
 def begin(environment: dict[str, str]) -> None:
@@ -190,3 +222,13 @@ def begin(environment: dict[str, str]) -> None:
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    os.setsid()
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """Wait until the process that asked for this one is gone; then end, and with it what it has started."""
+    parent = parent_process()
+    assert parent
+    wait([parent.sentinel])
+    os.killpg(0, signal.SIGKILL)
