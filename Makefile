@@ -1,6 +1,6 @@
 # Warpbook.  Each target does the set-up that it needs, and calls one tool.
 #
-#   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page
+#   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page  (ARGS="--port 8001")
 #   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest)
 #   make site         the site into site/ (Chinese under site/zh/), strictly
 #   make offline      site/warpbook.zip: both languages, to unpack and read without a server or a network
@@ -43,7 +43,7 @@ setup-print:
 	@$(PYTHON) tools/setup_env.py print
 
 serve: setup-site
-	@$(RUN) warpbook serve
+	@$(RUN) warpbook serve $(ARGS)
 
 site: setup-site
 	@$(RUN) warpbook site

@@ -109,7 +109,7 @@ class Stage:
         path = (self.site / address).resolve()
         if not path.is_relative_to(self.site.resolve()):
             return False
-        if path.is_file():
+        if os.path.isfile(path):  # Path.is_file raises if the name is too long
             return None
         file = self.at.get(address) or self.at.get(f"{address}/index.html".lstrip("/"))
         if file is None:
