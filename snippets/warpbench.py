@@ -98,14 +98,14 @@ def device() -> dict[str, Any]:
         "capability": "{}.{}".format(*dev.compute_capability()),
         "multiprocessors": dev.multiprocessor_count,
         "l2_bytes": dev.get_attribute(cuda.device_attribute.L2_CACHE_SIZE),
-        "memory_bytes": dev.total_memory(),
         "cuda": f"{cuda.get_driver_version() // 1000}.{cuda.get_driver_version() % 1000 // 10}",
         "compiler": _said("nvcc", "--version", match=r"release.*"),
         "python": platform.python_version(),
         "pycuda": pycuda.VERSION_TEXT,
         "numpy": numpy.__version__,
     }
-    if is_gpu():
+    if is_gpu():  # softcuda's memory is what the machine can spare at the moment, and says nothing
+        answer["memory_bytes"] = dev.total_memory()
         keys = ["driver_version", "clocks.max.sm", "clocks.max.mem", "power.limit"]
         query = [f"--query-gpu={','.join(keys)}", "--format=csv,noheader", f"--id={dev.pci_bus_id()}"]
         if line := _said("nvidia-smi", *query):

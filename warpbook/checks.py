@@ -5,7 +5,7 @@ from __future__ import annotations
 import yaml
 
 from warpbook import claims, goals, gutter, prose, records, tracks, translation
-from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
+from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
 from warpbook.pages import FRONT_MATTER, Block, Page, pair_of_pages
 from warpbook.render import markdown_of
@@ -33,9 +33,25 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         out += parted(book, article) + unnamed(book, article)
         out += gutter.stale(book, article)
         for device in devices:
-            out += records.stale(book, device, article)
+            if device == SOFTCUDA:
+                out += records.stale(book, device, article)
         out += claims.broken(book, PRIMARY, article)
     return list(dict.fromkeys(out))
+
+
+def waiting(book: Book, devices: list[str]) -> list[str]:
+    """One line for each article of which a GPU has not run everything: no problem, and no reason to hold back."""
+    found = [
+        (device, article, parts)
+        for device in devices
+        for article in book.articles()
+        if (parts := records.pending(book, device, article))
+    ]
+    return [
+        f"pending: {device} has not measured {', '.join(parts)} of {article} yet; pages say so, and you may commit; "
+        f"{records.remedy(device, article)}"
+        for device, article, parts in found
+    ]
 
 
 def unread(page: Page) -> list[str]:

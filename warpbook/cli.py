@@ -42,8 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
     linked = commands.add_parser("links", help="internal links of the built site; with --external, every other one too")
     linked.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
     linked.add_argument("--external", action="store_true", help="ask other hosts for what the pages refer to")
-    held = commands.add_parser("claims", help="every claim and what the records say of it; status 1 if one falls short")
+    held = commands.add_parser("claims", help="every claim, how good its prediction was, and whether its gate holds")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
+    held.add_argument("--release", action="store_true", help="fail while anything has not been measured on a GPU")
     options = parser.parse_args(arguments)
     book = here()
     try:
@@ -81,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "links":
             return links(book, options.site or book.root / "site", options.external)
         elif options.command == "claims":
-            return claims(book, options.device)
+            return claims(book, options.device, options.release)
         else:
             return check(book)
     except BookError as error:
@@ -133,7 +134,7 @@ def shard(text: str) -> tuple[int, int]:
     return int(i), int(n)
 
 
-def claims(book: Book, devices: list[str]) -> int:
+def claims(book: Book, devices: list[str], release: bool) -> int:
     from warpbook import claims, records
 
     known = records.devices(book)
@@ -142,7 +143,9 @@ def claims(book: Book, devices: list[str]) -> int:
             raise BookError(f'no records of "{device}"; there are: {", ".join(known)}')
     found = claims.everything(book, devices or known)
     print(claims.table(found))
-    return 1 if any(one.falls_short for one in found) else 0
+    missing = claims.unreleased(book) if release else []
+    print("".join(f"{line}\n" for line in missing), end="")
+    return 1 if missing or any(one.falls_short for one in found) else 0
 
 
 def links(book: Book, site: Path, outside: bool) -> int:
@@ -157,10 +160,10 @@ def links(book: Book, site: Path, outside: bool) -> int:
 
 
 def check(book: Book) -> int:
-    from warpbook.checks import problems
+    from warpbook.checks import problems, waiting
 
     found = problems(book, [SOFTCUDA, PRIMARY])
-    for line in found:
+    for line in [*found, *waiting(book, [PRIMARY])]:
         print(line)
     print(f"{len(found)} problems" if found else "pages, records and claims are in order")
     return 1 if found else 0

@@ -14,7 +14,6 @@ them again: they are the same in every run, so they must be equal.
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from warpbook import counters, records
+from warpbook import counters, records, schema
 from warpbook.book import SOFTCUDA, Book, BookError, write_json
 from warpbook.pages import Block, Line, Page, pair_of_pages
 from warpbook.run import run_page, run_program
@@ -97,13 +96,13 @@ def read(book: Book, article: str) -> dict[str, Any]:
     path = path_of(book, article)
     if not path.exists():
         return {}
+    name = book.relative(path)
     try:
-        record = json.loads(path.read_text("utf-8"))
-        if record["format"] == FORMAT:
-            return dict(record["programs"])
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise BookError(f"{book.relative(path)}: cannot be read; {records.remedy(SOFTCUDA, article)}")
+        record = schema.read_json(path, name)
+        schema.check(record, "lines", name)
+    except BookError as error:
+        raise BookError(f"{error}; {records.remedy(SOFTCUDA, article)}") from None
+    return dict(record["programs"])
 
 
 def code_of(page: Page, program: str) -> str:

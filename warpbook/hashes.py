@@ -89,9 +89,8 @@ def without_text(node: ast.expr) -> ast.expr:
             return ast.BinOp(without_text(node.left), node.op, without_text(node.right))
         case ast.IfExp():
             return ast.IfExp(node.test, without_text(node.body), without_text(node.orelse))
-        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format" | "join")):
-            function = ast.Attribute(ast.Constant(""), node.func.attr, node.func.ctx)
-            return ast.Call(function, node.args, node.keywords)
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format" | "join" as attr)):
+            return ast.Call(ast.Attribute(ast.Constant(""), attr, ast.Load()), node.args, node.keywords)
     return node
 
 

@@ -137,7 +137,7 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         path = programs[program]
         clocks = {"before": smi()} if gpu else {}
         start = time.monotonic()
-        entry, note = run_twice(book, program, path) if gpu else (entry_of(run_program(book, path)), "")
+        entry, note = run_twice(book, path) if gpu else (entry_of(run_program(book, path)), "")
         clocks |= {"after": smi()} if gpu else {}
         reject_nan(f"snippets/{program}", entry["stdout"])
         entry.setdefault("clocks", {}).update(clocks)
@@ -186,7 +186,7 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
 
 
 def entry_of(run: Run) -> dict[str, Any]:
-    entry: dict[str, Any] = {"stdout": run.stdout, "values": run.values, "claims": run.claims}
+    entry: dict[str, Any] = {"stdout": run.stdout, "values": run.values}
     drawn = {"series": run.series, "spans": run.spans, "matrices": run.matrices, "graphs": run.graphs}
     entry |= {kind: kept for kind, kept in drawn.items() if kept}
     if run.clocks:
@@ -194,9 +194,10 @@ def entry_of(run: Run) -> dict[str, Any]:
     return entry
 
 
-def run_twice(book: Book, program: str, path: Path) -> tuple[dict[str, Any], str]:
+def run_twice(book: Book, path: Path) -> tuple[dict[str, Any], str]:
     """Two runs: the first one's entry with the second one's numbers beside its own, and what differs between them."""
     one, two = run_program(book, path), run_program(book, path)
+    program = records.program_name(path)
     apart = []
     kinds = (
         ("value", one.values, two.values), ("series", one.series, two.series), ("timeline", one.spans, two.spans),
@@ -215,23 +216,22 @@ def run_twice(book: Book, program: str, path: Path) -> tuple[dict[str, Any], str
     entry = entry_of(one)
     entry.setdefault("clocks", {})["second"] = two.clocks
     notes = [f"two runs differ: {'; '.join(apart)}"] if apart else []
-    notes += [f'claim "{name}": they differ by more than its margin' for name in doubtful(one, two)]
+    notes += [f'claim "{name}": they differ by more than its margin' for name in doubtful(book, program, one, two)]
     return entry, "; ".join(notes)
 
 
-def doubtful(one: Run, two: Run) -> list[str]:
-    """Claims whose two runs differ by more than the margin to the gate."""
+def doubtful(book: Book, program: str, one: Run, two: Run) -> list[str]:
+    """Claims on the program's values whose two runs differ by more than the margin to the gate."""
     out = []
-    for name, claim in one.claims.items():
-        if claim.get("counters"):
+    for claim in claims.of_article(book, program.partition("/")[0]):
+        if claim.counters or claim.program != program:
             continue
-        first, _ = claims.measured({}, entry_of(one), claim)
-        second, _ = claims.measured({}, entry_of(two), claim)
+        first, _ = claims.measured(claim, entry_of(one))
+        second, _ = claims.measured(claim, entry_of(two))
         if first is None or second is None:
             continue
-        gates = [gate for gate in (claim.get("at_least"), claim.get("at_most")) if gate is not None]
-        if any(abs(first - second) > abs(first - gate) for gate in gates):
-            out.append(name)
+        if any(abs(first - second) > abs(first - gate) for gate in claim.gates):
+            out.append(claim.name)
     return out
 
 

@@ -39,7 +39,7 @@ STOPS = "，。；：、！？）」』】》"  # full-width: they carry their o
 LONG = 15  # lines of the longest output that is not folded; of a folded one theme/style/code.css shows twelve
 LEGIBLE = 10  # CSS pixels: the smallest letters of a drawing, on the smallest screen
 DIRECTIVE = re.compile(
-    r"(claims|notes|changes|glossary|errata|tracks|track|paths|articles|ledger|devices|"
+    r"(claims|notes|changes|glossary|errata|tracks|track|paths|articles|ledger|score|devices|"
     r"lines:[\w#@./-]+|gutter:[\w:#@./-]+|chart:[^{}]+|explore:[^{}]+|"
     r"figure:[a-z0-9_-]+|output:[\w./-]+)\Z"
 )
@@ -58,6 +58,10 @@ WORDS = {
         "source": "Source",
         "published": "published: {} ({})",
         "sources": "Sources",
+        "pending": "not yet measured on a GPU",
+        "prediction": "Prediction",
+        "gates": "Regression gates: set after measuring, so that a change for the worse is noticed",
+        "verdict": "Verdict",
     },
     "zh": {
         "output": "输出",
@@ -71,6 +75,10 @@ WORDS = {
         "source": "出处",
         "published": "公布值：{}（{}）",
         "sources": "出处",
+        "pending": "尚未在 GPU 上实测",
+        "prediction": "预测是否准确",
+        "gates": "回归门槛：实测之后设定，用来发现性能退化",
+        "verdict": "判定",
     },
 }
 
@@ -115,12 +123,16 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
         alone = EXPRESSION.fullmatch(line.text.strip())
         directive = DIRECTIVE.match(alone[1]) if alone else None
         if directive and directive[1] in WRITTEN:
-            lines += tried(out, where, partial(written, out, directive[1], page, language, values, root)).split("\n")
+            lines += tried(
+                out, where, language, partial(written, out, directive[1], page, language, values, root)
+            ).split("\n")
         elif directive and directive[1] == "notes":
-            add_token(out, lines, tried(out, where, partial(listings.notes, page, i, listing)), indent_of(line.text))
+            add_token(
+                out, lines, tried(out, where, language, partial(listings.notes, page, i, listing)), indent_of(line.text)
+            )
         elif directive:
             shown = partial(show, page, language, values, directive[1], outputs, root, listing)
-            made = tried(out, where, shown)
+            made = tried(out, where, language, shown)
             add_token(out, lines, made, indent_of(line.text))
         else:
             text = substitute(line.text, partial(value, out, where, page, language, values, root))
@@ -160,8 +172,8 @@ def join(lines: list[str], text: str, fresh: bool) -> None:
 
 def value(out: Rendered, where: str, page: Page, language: str, values: Values, root: str, text: str) -> str:
     if prose.is_mark(text):
-        return tried(out, where, partial(prose.mark, text, page, language))
-    return tried(out, where, partial(render, text, page.article, language, values, root))
+        return tried(out, where, language, partial(prose.mark, text, page, language))
+    return tried(out, where, language, partial(render, text, page.article, language, values, root))
 
 
 def written(out: Rendered, what: str, page: Page, language: str, values: Values, root: str) -> str:
@@ -179,11 +191,14 @@ def written(out: Rendered, what: str, page: Page, language: str, values: Values,
     )
 
 
-def tried(out: Rendered, where: str, make: Callable[[], str]) -> str:
+def tried(out: Rendered, where: str, language: str, make: Callable[[], str]) -> str:
+    """What `make` gives; in its place words where a GPU has not been asked yet, or a `?` where something is wrong."""
     try:
         return make()
+    except records.PendingError:
+        return f'<span class="wb-pending">{WORDS[language]["pending"]}</span>'
     except BookError as error:
-        if not any(problem.endswith(f": {error}") for problem in out.problems):  # told once a page
+        if not any(problem.endswith(f": {error}") for problem in out.problems):  # once a page
             out.problems.append(f"{where}: {error}")
         return '<span class="wb-missing">?</span>'
 
@@ -214,31 +229,34 @@ class Outputs:
             if (record := records.read(page.book, device, page.article)) is not None
         }
 
+        self.hashes = records.block_hashes(page)
+
     def problems(self) -> list[str]:
-        """What of the page's blocks has changed since it was recorded, and where nothing is."""
-        hashes = records.block_hashes(self.page)
-        out: list[str] = []
-        for device, record in self.records.items():
-            if [entry["code"] for entry in record["blocks"]["printed"]] != hashes:
-                out += records.stale(self.page.book, device, self.page.article)[:1]
-        if hashes and not self.records:
-            out.append(f"{self.page.name}: no record on any device; {records.remedy(SOFTCUDA, self.page.article)}")
-        return out
+        """What softcuda, which everybody has, has not run since it changed. What waits for a GPU is left out."""
+        kept = self.records.get(SOFTCUDA)
+        if kept is None or [entry["code"] for entry in kept["blocks"]["printed"]] != self.hashes:
+            return records.stale(self.page.book, SOFTCUDA, self.page.article)[:1] if self.hashes else []
+        return []
 
     def box(self, index: int) -> str:
+        """What the devices printed that ran this very block."""
         texts = {
-            device: record["blocks"]["printed"][index]["stdout"]
+            device: printed[index]["stdout"]
             for device, record in self.records.items()
-            if index < len(record["blocks"]["printed"])
+            if index < len(printed := record["blocks"]["printed"]) and printed[index]["code"] == self.hashes[index]
         }
         return self.html(texts)
 
     def of_program(self, program: str) -> str:
         name = program if "/" in program else f"{self.page.article}/{program}"
+        path = self.page.book.snippets / name
+        if not path.is_file():
+            raise BookError(f"there is no snippets/{name}")
+        code = records.program_hash(self.page.book, path)
         texts = {
-            device: record["programs"][name]["stdout"]
+            device: kept["stdout"]
             for device, record in self.records.items()
-            if name in record["programs"]
+            if (kept := record["programs"].get(name)) and kept["code"] == code
         }
         if not texts:
             raise BookError(f'no record has an output of "{name}"; {records.remedy(SOFTCUDA, self.page.article)}')
@@ -300,6 +318,8 @@ def show(
         return figure(page, name)
     if kind == "output":
         return outputs.of_program(name)
+    if kind == "score":
+        return ledger.scores(page.book, language)
     if kind == "ledger":
         return ledger.table(page.book, language, root)
     if kind == "devices":
@@ -350,30 +370,53 @@ def least_width(drawing: str) -> str:
 
 
 def claim_table(page: Page, language: str, device: str) -> str:
-    """The article's claims as a table: what was predicted, what came out, what the record is held to."""
+    """The article's claims: what was predicted, what came out, how good the prediction was; the gates folded below."""
     words = WORDS[language]
     found = claims.judged(page.book, device, page.article)
     if not found:
-        raise BookError("the record has no claims")
+        raise BookError(f"no claims; write them in snippets/{page.article}/claims.toml")
+
+    def measured(one: claims.Judged) -> str:
+        if one.is_pending:
+            return f'<span class="wb-pending">{words["pending"]}</span>'
+        return f"<strong>{one.shown('measured')}</strong>"
+
     rows = [
         [
-            html.escape(hold_together(str(one.claim[language]))),
+            html.escape(hold_together(one.claim.text("text", language))),
             html.escape(one.shown("predicted")),
-            f"<strong>{one.shown('measured')}</strong>",
-            html.escape(one.gate(language)),
+            measured(one),
+            ledger.prediction_mark(one, language),
             html.escape(hold_together(sources(one, language, words["published"])) or "–"),
         ]
         for one in found
     ]
-    head = "".join(f'<th scope="col">{words[key]}</th>' for key in ("claim", "predicted", "measured", "gate", "source"))
+    gates = [
+        [html.escape(hold_together(one.claim.text("text", language))), html.escape(one.gate(language)),
+         ledger.gate_mark(one, language)]
+        for one in found
+        if one.claim.gates
+    ]  # fmt: skip
+    score = html.escape(hold_together(ledger.score_line(found, language)))
+    return (
+        f'<div class="wb-claims" tabindex="0" role="group" aria-label="{words["claim"]}">'
+        f"{plain_table([words[key] for key in ('claim', 'predicted', 'measured', 'prediction', 'source')], rows)}</div>"
+        f'<p class="wb-score">{score}</p>'
+        f'<details class="wb-gates"><summary>{html.escape(words["gates"])}</summary><div class="wb-claims">'
+        f"{plain_table([words[key] for key in ('claim', 'gate', 'verdict')], gates)}</div></details>"
+    )
+
+
+def plain_table(head: list[str], rows: list[list[str]]) -> str:
+    """Cells are HTML."""
+    names = "".join(f'<th scope="col">{name}</th>' for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="wb-claims" tabindex="0" role="group" aria-label="{words["claim"]}">{table}</div>'
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def sources(one: claims.Judged, language: str, published: str) -> str:
     """Where the prediction comes from, and what somebody else found."""
-    said = [one.text("source", language)]
-    if one.claim.get("published") is not None:
-        said.append(published.format(one.shown("published"), one.text("published_by", language)))
+    said = [one.claim.text("source", language)]
+    if one.claim.published is not None:
+        said.append(published.format(one.shown("published"), one.claim.text("published_by", language)))
     return {"en": "; ", "zh": "；"}[language].join(text for text in said if text)
