@@ -133,6 +133,10 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
     def now() -> dict[str, str]:
         return records.add_machine(kept, device)
 
+    def carry_over(part: str, code: list[str], before: list[str], after: list[str]) -> str:
+        """Give other devices' outputs the words of softcuda's; a note on those that must keep their old ones."""
+        return "" if gpu or before == after else reword(book, article, part, code, before, after)
+
     def run(program: str) -> str:
         path = programs[program]
         clocks = {"before": smi()} if gpu else {}
@@ -142,8 +146,10 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         reject_nan(f"snippets/{program}", entry["stdout"])
         entry.setdefault("clocks", {}).update(clocks)
         code = records.program_hash(book, path)
+        before = kept["programs"].get(program, {})
         kept["programs"][program] = {"code": code, **now(), "seconds": round(time.monotonic() - start, 1), **entry}
-        return "; ".join(filter(None, [note, sagged(entry["clocks"])]))
+        words = carry_over(program, [code], [before["stdout"]], [entry["stdout"]]) if before.get("code") == code else ""
+        return "; ".join(filter(None, [note, sagged(entry["clocks"]), words]))
 
     def blocks(page: Page) -> str:
         printed = run_page(page)
@@ -151,8 +157,11 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
             reject_nan(block.where, text)
         codes = records.block_hashes(page)
         listed = [{"code": code, "stdout": text} for code, text in zip(codes, printed, strict=True)]
+        before = kept["blocks"]["printed"]
         kept["blocks"] = {**now(), "printed": listed}
-        return f"{len(printed)} blocks"
+        same = [block["code"] for block in before] == codes
+        words = carry_over("blocks", codes, [block["stdout"] for block in before], printed) if same else ""
+        return "; ".join(filter(None, [f"{len(printed)} blocks", words]))
 
     def count(command: str) -> str:
         if gpu and shutil.which("ncu") is None:
@@ -183,6 +192,29 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
             Part(article, f"lines of {article}", fresh, partial(gutter.record, book, article), lambda: None, 30.0)
         )
     return out
+
+
+def reword(book: Book, article: str, part: str, codes: list[str], before: list[str], after: list[str]) -> str:
+    """Put what GPUs printed into the words that the code has now, where nothing but words has changed.
+
+    `before` and `after`: what softcuda printed, for each hash in `codes`. Returns a note on what keeps its old words.
+    """
+    notes = []
+    for device in records.devices(book):
+        record = None if device == SOFTCUDA else records.read(book, device, article)
+        if not record:
+            continue
+        entries = record["blocks"]["printed"] if part == "blocks" else [record["programs"].get(part, {})]
+        if [entry.get("code") for entry in entries] != codes:
+            continue  # it is pending, and will be recorded anew
+        for entry, was, now in zip(entries, before, after, strict=True):
+            said = compare.reworded(was, now, entry["stdout"])
+            if said is None:
+                notes.append(f"the output of {device} keeps its old words until it is recorded there again")
+            else:
+                entry["stdout"] = said
+        records.write(book, device, article, record)
+    return "; ".join(dict.fromkeys(notes))
 
 
 def entry_of(run: Run) -> dict[str, Any]:

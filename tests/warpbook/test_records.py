@@ -203,6 +203,34 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "theirs", "said"),
+    [
+        ("sum 3\n", "the sum is 3\n", "sum 3\n", "the sum is 3\n"),
+        ("took 12.5 ms for 8\n", "8 ms\n", "took 1.5 ms for 8\n", None),
+        ("took 12.5 ms for 8\n", "needs 11.9 ms for 8\n", "took 1.5 ms for 8\n", "needs 1.5 ms for 8\n"),
+        ("a   1.0 ms\nb 2\n", "A   1.1 ms\nb 2\n", "a  10.0 ms\nb 2\n", "A   10.0 ms\nb 2\n"),
+        ("of 8 warps\n", "of 9 warps\n", "of 8 warps\n", None),
+        ("skipped\n", "left out\n", "ran 3\n", None),
+        ("a\n", "a\nb\n", "a\n", None),
+    ],
+)
+def test_an_output_takes_new_words_and_keeps_its_numbers(before, after, theirs, said):
+    assert compare.reworded(before, after, theirs) == said
+
+
+def test_a_gpus_output_follows_words_that_softcuda_printed(small, write, capsys):
+    program = write("snippets/x/a.py", "n = 6 * 7\nprint(f'answer {n}')\n")
+    write("docs/en/x.md", PAGE)
+    for device in (GPU, CPU):
+        record(small, ["x"], device=device)
+    program.write_text(program.read_text("utf-8").replace("answer", "the answer is"), "utf-8")
+    assert [records.stale(small, device, "x") for device in ("gpu", "softcuda")] == [[], []]
+    record(small, ["x"], device=CPU, update=True)
+    kept = [records.read(small, device, "x")["programs"]["x/a.py"]["stdout"] for device in ("gpu", "softcuda")]
+    assert kept == ["the answer is 42\n"] * 2
+
+
 def test_a_record_never_holds_nan(small):
     with pytest.raises(ValueError, match="not JSON compliant"):
         records.write(small, "softcuda", "x", {"format": 3, "value": float("nan")})
