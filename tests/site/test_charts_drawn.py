@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import records, style
+from warpbook.blocks.charts import draw
 from warpbook.book import Book
-from warpbook.charts import draw
-from warpbook.values import Values
+from warpbook.records import records
+from warpbook.records.values import Values
+from warpbook.site import style
 
 CHARTS = {
     "en": [

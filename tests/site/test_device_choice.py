@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import records
 from warpbook.book import Book, write_json, write_text
-from warpbook.pages import Page
-from warpbook.site import build
+from warpbook.records import records
+from warpbook.site.builder import build
+from warpbook.source.pages import Page
 
 PAGE = """# Ratios
 
