@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from warpbook import records
 from warpbook.book import SOFTCUDA, Book, write_text
-from warpbook.pages import Page
+from warpbook.records import records
+from warpbook.source.pages import Page
 
 DATE = "2026-01-02T03:04:05Z"
 

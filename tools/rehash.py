@@ -28,9 +28,13 @@ from warpbook.book import Book, BookError, here, write_json
 ASK = """
 import json, sys
 from pathlib import Path
-from warpbook import records
 from warpbook.book import Book
-from warpbook.pages import pair_of_pages
+try:
+    from warpbook.records import records
+    from warpbook.source.pages import pair_of_pages
+except ImportError:  # before warpbook/ had rooms
+    from warpbook import records
+    from warpbook.pages import pair_of_pages
 book, out = Book(Path(sys.argv[1])), {}
 for article in book.articles():
     found = {records.program_name(p): records.program_hash(book, p) for p in book.programs(article)}

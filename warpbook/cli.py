@@ -49,11 +49,11 @@ def main(arguments: list[str] | None = None) -> int:
     book = here()
     try:
         if options.command == "serve":
-            from warpbook import preview  # MkDocs is not on a machine that only records
+            from warpbook.site import preview
 
             preview.serve(book, options.host, options.port)
         elif options.command == "site":
-            from warpbook import site as builder
+            from warpbook.site import builder as builder
 
             start = time.monotonic()
             output = builder.build(book, options.output or book.root / "site")
@@ -66,15 +66,15 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "audit":
             return audit(book, options)
         elif options.command == "record":
-            from warpbook.recorder import record as run
+            from warpbook.records.recorder import record as run
 
             return 1 if run(book, options.only, options.update, shard=options.shard) else 0
         elif options.command == "merge":
-            from warpbook.recorder import merge as take_in
+            from warpbook.records.recorder import merge as take_in
 
             print("\n".join(take_in(book, options.folders)))
         elif options.command == "followed":
-            from warpbook import translation
+            from warpbook.source import translation
 
             for target in options.pages:
                 marked = [section.anchor for section in translation.mark(book, target)]
@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def offline_site(book: Book, site: Path) -> int:
-    from warpbook import downloads, offline
+    from warpbook.exports import downloads, offline
 
     archive = offline.pack(site)
     downloads.show(site)
@@ -104,7 +104,7 @@ def offline_site(book: Book, site: Path) -> int:
 
 
 def pdf(book: Book, site: Path, browser: str | None) -> int:
-    from warpbook import downloads, pdf
+    from warpbook.exports import downloads, pdf
 
     for language in LANGUAGES:
         start = time.monotonic()
@@ -118,9 +118,10 @@ def pdf(book: Book, site: Path, browser: str | None) -> int:
 
 
 def audit(book: Book, options: argparse.Namespace) -> int:
-    from warpbook import audit, site
+    from warpbook.check import audit
+    from warpbook.site import builder
 
-    place = options.site or site.build(book, book.root / "site")
+    place = options.site or builder.build(book, book.root / "site")
     if not (place / "index.html").exists():
         raise BookError(f"{place}: no site there; build it with `make site`")
     wrong = audit.audit(book, place, options.only, options.quick, options.update)
@@ -135,7 +136,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def claims(book: Book, devices: list[str], release: bool) -> int:
-    from warpbook import claims, records
+    from warpbook.records import claims, records
 
     known = records.devices(book)
     for device in devices:
@@ -149,7 +150,7 @@ def claims(book: Book, devices: list[str], release: bool) -> int:
 
 
 def links(book: Book, site: Path, outside: bool) -> int:
-    from warpbook import links
+    from warpbook.check import links
 
     if not (site / "index.html").exists():
         raise BookError(f"{book.relative(site)}: no site there; build it with `make site`")
@@ -160,7 +161,7 @@ def links(book: Book, site: Path, outside: bool) -> int:
 
 
 def check(book: Book) -> int:
-    from warpbook.checks import problems, waiting
+    from warpbook.check.checks import problems, waiting
 
     found = problems(book, [SOFTCUDA, PRIMARY])
     for line in [*found, *waiting(book, [PRIMARY])]:

@@ -1,7 +1,7 @@
 """Every block of every page and every program runs here, and says what the records say.
 
 On a GPU these use it; elsewhere they use softcuda. Outputs are compared with the record of this very device
-(see warpbook/compare.py for what is compared); a GPU that has no record is held against the primary one's blocks.
+(see warpbook/run/compare.py for what is compared); a GPU that has no record is held against the primary one's blocks.
 Claims bind on devices whose records are committed; those about counters are counted again here, by softcuda.
 """
 
@@ -12,12 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import checks, claims, compare, counters, hashes, records, translation
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.run import RunError, present_device, run_page, run_program
-from warpbook.values import Values
+from warpbook.check import checks
+from warpbook.pipeline.render import markdown_of
+from warpbook.records import claims, profile, records
+from warpbook.records.values import Values
+from warpbook.run import compare, hashes
+from warpbook.run.run import RunError, present_device, run_page, run_program
+from warpbook.source import translation
+from warpbook.source.pages import Page
 
 BOOK = here()
 ARTICLES = BOOK.articles()
@@ -169,7 +172,7 @@ def test_softcuda_counts_what_is_recorded_and_claimed(article: str) -> None:
     record = records.read(BOOK, SOFTCUDA, article)
     path = BOOK.page_of(article, "en")
     assert record is not None and path is not None
-    counted = {command: counters.count(BOOK, command) for command in Page(BOOK, path).counters}
+    counted = {command: profile.count(BOOK, command) for command in Page(BOOK, path).counters}
     for command, launches in counted.items():
         assert launches == record["counters"][command]["launches"], command
     fail_if(claims.live(BOOK, article, counted))

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import recorded
 
-from warpbook import style
+from warpbook.blocks.charts import draw
 from warpbook.book import Book
-from warpbook.charts import draw
-from warpbook.values import Values
+from warpbook.records.values import Values
+from warpbook.site import style
 
 CHARTS = {
     "en": [

@@ -10,7 +10,7 @@ import pytest
 import recorded
 
 from warpbook.book import Book, write_text
-from warpbook.site import build
+from warpbook.site.builder import build
 
 PAGE = """# Ratios
 

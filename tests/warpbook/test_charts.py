@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import pytest
 import recorded
 
+from warpbook.blocks.charts import draw
+from warpbook.blocks.charts.source import apart
+from warpbook.blocks.charts.svg import Scale, on_axis, spaced
 from warpbook.book import BookError
-from warpbook.charts import draw
-from warpbook.charts.source import apart
-from warpbook.charts.svg import Scale, on_axis, spaced
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.values import Values
+from warpbook.pipeline.render import markdown_of
+from warpbook.records.values import Values
+from warpbook.source.pages import Page
 
 KIB = 2.0**10
 

@@ -7,12 +7,13 @@ import re
 import pytest
 from recorded import keep, launch, value
 
-from warpbook import checks, claims, records
 from warpbook.book import BookError
-from warpbook.claims import Score
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.values import Values
+from warpbook.check import checks
+from warpbook.pipeline.render import markdown_of
+from warpbook.records import claims, records
+from warpbook.records.claims import Score
+from warpbook.records.values import Values
+from warpbook.source.pages import Page
 
 HALF = """
 [a.half]

@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 import pytest
 import recorded
 
+from warpbook.blocks.charts import draw, layout
+from warpbook.blocks.charts.graph import place, shortened
+from warpbook.blocks.charts.layout import Shape
+from warpbook.blocks.charts.source import Edge, Graph, Node
 from warpbook.book import BookError
-from warpbook.charts import draw, layout
-from warpbook.charts.graph import place, shortened
-from warpbook.charts.layout import Shape
-from warpbook.charts.source import Edge, Graph, Node
-from warpbook.values import Values
+from warpbook.records.values import Values
 
 WORDS = ["the", "cat", "sat"]
 MATRICES = {

@@ -7,11 +7,13 @@ import re
 import pytest
 from recorded import keep, value
 
-from warpbook import devices, ledger, records
+from warpbook.blocks import devices, ledger
+from warpbook.blocks.outputs import Outputs
 from warpbook.book import Book, BookError
-from warpbook.pages import Page
-from warpbook.render import Outputs, markdown_of
-from warpbook.values import Values, render
+from warpbook.pipeline.render import markdown_of
+from warpbook.records import records
+from warpbook.records.values import Values, render
+from warpbook.source.pages import Page
 
 CLAIM = """
 [a.fast]

@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from warpbook import compare, recorder, records
 from warpbook.book import BookError, write_text
-from warpbook.compare import difference, disagreement, mask
-from warpbook.hashes import normal_kernel, normal_python
-from warpbook.recorder import record, sagged
-from warpbook.run import Run
+from warpbook.records import recorder, records
+from warpbook.records.recorder import record, sagged
+from warpbook.run import compare
+from warpbook.run.compare import difference, disagreement, mask
+from warpbook.run.hashes import normal_kernel, normal_python
+from warpbook.run.run import Run
 
 CPU = {"name": "softcuda", "softcuda": True}
 GPU = {"name": "GPU", "softcuda": False}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from recorded import keep, launch, value
 
-from warpbook import records
 from warpbook.book import BookError
+from warpbook.records import records
 
 Record = dict[str, Any]
 PROGRAM = "x/a.py"

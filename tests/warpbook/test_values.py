@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 import recorded
 
-from warpbook import records
 from warpbook.book import BookError
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.values import Values, quantity, render, substitute
+from warpbook.numbers import quantity
+from warpbook.pipeline.render import markdown_of
+from warpbook.records import records
+from warpbook.records.values import Values, render, substitute
+from warpbook.source.pages import Page
 
 
 @pytest.mark.parametrize(
