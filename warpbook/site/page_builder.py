@@ -106,7 +106,10 @@ class Stage:
 
     def make(self, address: str) -> bool | None:
         """Make one file of the site; False if there is no such file, or it is made of all pages together."""
-        if (self.site / address).is_file():
+        path = (self.site / address).resolve()
+        if not path.is_relative_to(self.site.resolve()):
+            return False
+        if path.is_file():
             return None
         file = self.at.get(address) or self.at.get(f"{address}/index.html".lstrip("/"))
         if file is None:

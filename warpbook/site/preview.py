@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -21,7 +22,7 @@ from typing import Any
 
 from mkdocs.livereload import LiveReloadServer
 
-from warpbook.book import LANGUAGES, PLACES, Book, BookError, write_text
+from warpbook.book import LANGUAGES, PLACES, Book, BookError
 from warpbook.site.builder import Job, Tell, build_into
 from warpbook.site.page_builder import Maker
 
@@ -71,15 +72,57 @@ class Server(LiveReloadServer):
         path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
         if path.startswith("/livereload/"):
             return super().serve_request(environ, start_response)
+        address = file_address(path)
+        if address is None:
+            return plain(start_response, "400 Bad Request")
         while True:
             edition = self.preview.edition
-            self.root = str(edition.fresh(path))
             said: list[tuple[Any, ...]] = []
-            answer = super().serve_request(environ, lambda *told: said.append(told))  # noqa: B023
+            try:
+                folder = edition.fresh(address)
+            except PageError as error:
+                answer = self.explain(str(error), lambda *told: said.append(told))  # noqa: B023
+            else:
+                if not inside(folder, address):
+                    return plain(start_response, "404 Not Found")
+                self.root = str(folder)
+                answer = super().serve_request(environ, lambda *told: said.append(told))  # noqa: B023
             # Else an old page could say that it is of the new edition, and would not be loaded again.
             if edition is self.preview.edition:
                 start_response(*said[-1])
                 return answer
+
+    def explain(self, wrong: str, start_response: Any) -> Iterable[bytes]:
+        """A page that says why the one asked for could not be made, and is loaded again after the next edit."""
+        with self._epoch_cond:
+            self._epoch_cond.wait_for(lambda: self._visible_epoch == self._wanted_epoch)
+            epoch = self._visible_epoch
+        page = f"<!doctype html><meta charset=utf-8><pre>{html.escape(wrong)}</pre>\n".encode()
+        page = self._inject_js_into_html(page, epoch)  # type: ignore[no-untyped-call]
+        start_response("200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(page)))])
+        return [page]
+
+
+def file_address(path: str) -> str | None:
+    """The file of the site that a request's path names (zh/copying/index.html); None if the path could leave the site.
+
+    An encoded slash is a slash by now, so `..` may be anywhere; some systems take a backslash for one, too.
+    """
+    if not path.startswith("/") or re.search(r"[\\\x00-\x1f\x7f]", path) or {".", ".."} & set(path.split("/")):
+        return None
+    return (f"{path}index.html" if path.endswith("/") else path).lstrip("/")
+
+
+def inside(folder: Path, address: str) -> bool:
+    """Whether the file lies in the folder, wherever symbolic links lead."""
+    return (folder / address).resolve().is_relative_to(folder.resolve())
+
+
+def plain(start_response: Any, status: str, *headers: tuple[str, str]) -> Iterable[bytes]:
+    """Answer with nothing but a status."""
+    body = f"{status}\n".encode()
+    start_response(status, [("Content-Type", "text/plain"), ("Content-Length", str(len(body))), *headers])
+    return [body]
 
 
 class Preview:
@@ -122,6 +165,10 @@ def files(book: Book) -> dict[str, tuple[int, int]]:
     return found
 
 
+class PageError(Exception):
+    """A page could not be made; the text says why."""
+
+
 class Edition:
     """The site between two edits: its pages so far, and then the whole of it."""
 
@@ -138,11 +185,12 @@ class Edition:
         self.settled = threading.Event()  # it is, or it will not be
         threading.Thread(target=self.build, daemon=True).start()
 
-    def fresh(self, path: str) -> Path:
-        """The folder in which the file for `path` is, made if it was not there yet, if there is to be one at all."""
-        language = next((x for x in LANGUAGES[::-1] if f"{path}/".startswith(f"/{PLACES[x]}/")), LANGUAGES[0])
-        address = f"{path}index.html" if path.endswith("/") else path
-        address = address.removeprefix(f"/{PLACES[language]}").strip("/")
+    def fresh(self, address: str) -> Path:
+        """The folder in which the file `address` is, made if it was not there yet, if there is to be one at all.
+
+        Raises PageError for a page with a mistake. Nothing is written for it: `address` may be no page of the book.
+        """
+        language = next((x for x in LANGUAGES[::-1] if f"{address}/".startswith(f"{PLACES[x]}/")), LANGUAGES[0])
         with self.lock:
             if language not in self.makers and not self.over:
                 self.makers[language] = Maker(self.book, language, self.pages, self.url)
@@ -150,15 +198,16 @@ class Edition:
         if self.complete or not maker:
             return self.whole
         start = time.monotonic()
-        made, wrong = maker.make(address, self.tell)
-        if wrong and address.endswith(".html"):
+        made, wrong = maker.make(address.removeprefix(PLACES[language]).lstrip("/"), self.tell)
+        if wrong and Path(address).suffix in ("", ".html"):
             self.tell(wrong)
-            write_text(self.pages / PLACES[language] / address, f"<!doctype html><pre>{html.escape(wrong)}</pre>\n")
-        elif made is False:
+            raise PageError(wrong)
+        if made is False:
             self.settled.wait()  # it may be made of all pages together
             return self.whole
-        elif made and address.endswith(".html"):
-            self.tell(f"{path} in {time.monotonic() - start:.1f} s")
+        if made and address.endswith(".html"):
+            shown = "/" + address.removesuffix("index.html")
+            self.tell(f"{shown} in {time.monotonic() - start:.1f} s")
         return self.pages
 
     def tell(self, line: str) -> None:
