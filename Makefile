@@ -27,7 +27,8 @@
 #
 # PYTHON=python3.13 sets up with another Python (3.11 or newer): make test PYTHON=python3.13 ARGS=tests/softcuda/test_hook.py
 
-PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
+# The one in .venv, if it still starts: a distribution's upgrade takes away what it links to.
+PYTHON ?= $(shell .venv/bin/python -c '' 2>/dev/null && echo .venv/bin/python || echo python3)
 RUN := .venv/bin/python -m
 
 .PHONY: setup setup-site setup-print serve site offline pdf audit test record claims lint lock clean
