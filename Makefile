@@ -11,7 +11,7 @@
 #                     SHARD=1/2: the first half)
 #   make setup        only the set-up, into .venv
 #   make claims       every claim, what the records say of it, and how many hold
-#   make lint         ruff, clang-format, mypy
+#   make lint         ruff, clang-format, mypy, and the messages of new commits
 #   make lock         renew the locks  (UPGRADE=1: take newer versions)
 #   make clean        remove all that these made
 #
