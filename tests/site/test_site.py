@@ -272,5 +272,5 @@ def test_a_page_is_printed_with_an_outline_tags_links_and_fonts(book: Book, site
     assert any(b"/URI (https://warpbook.example/zh/" in link for link in links)  # what only the site has
 
 
-def test_listings_are_linked_and_copied_and_tips_stay_on_the_screen(served: str, look: Callable[..., None]) -> None:
-    look("listings.mjs", served)
+def test_notes_and_tips_stay_on_the_screen(served: str, look: Callable[..., None]) -> None:
+    look("tips.mjs", served, ["optimisation/reduction/", "zh/optimisation/reduction/"])
