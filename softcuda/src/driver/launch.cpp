@@ -5,7 +5,9 @@
 #include "driver/module.h"
 #include "driver/occupancy.h"
 #include "driver/peer.h"
+#include "driver/settings.h"
 #include "machine/interrupts.h"
+#include "machine/observer.h"
 
 namespace softcuda::driver {
 
@@ -161,6 +163,7 @@ TaskRef launch(std::shared_ptr<Context> context, CUstream stream_handle, Request
                void** extra) {
     auto stream = stream_of(context, stream_handle);
     require(request.kernel.context == context->serial, CUDA_ERROR_INVALID_HANDLE);
+    check_launch_settings();
     try {
         check_dimensions(request);
         check_shared(request);
@@ -173,6 +176,7 @@ TaskRef launch(std::shared_ptr<Context> context, CUstream stream_handle, Request
     if (device().machine.observed()) {
         const Occupancy blocks =
             occupancy(device(), request.kernel, int(request.config.block.count()), request.config.dynamic_shared);
+        device().machine.observer()->queued();
         request.config.occupancy = {blocks.warps, blocks.registers, blocks.shared, blocks.blocks};
     }
     request.config.interrupts = interrupts;
