@@ -41,7 +41,12 @@ class Serving:
     def has_ended(self, children: list[psutil.Process]) -> bool:
         """Whether it ended well, within seconds, and nothing of it is left."""
         said = self.process.communicate(timeout=10)[0]
-        return (self.process.returncode, "Traceback" in said, gone(children), list(self.temporary.iterdir())) == (0, False, True, [])
+        return (self.process.returncode, "Traceback" in said, gone(children), list(self.temporary.iterdir())) == (
+            0,
+            False,
+            True,
+            [],
+        )
 
     def clear_away(self) -> None:
         """Kill what a failing test has left."""
@@ -117,7 +122,7 @@ def test_what_a_killed_server_leaves_is_cleared_away(start: Start) -> None:
 
 JOB = """
 import subprocess, sys, time
-from warpbook.site import Job
+from warpbook.site.builder import Job
 
 def work(tell):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])

@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 import pytest
 
-from warpbook import preview
 from warpbook.book import Book, BookError
-from warpbook.preview import Preview, Server
+from warpbook.site import preview
+from warpbook.site.preview import Preview, Server
 
 SECRET = "not for readers"
 Ask = Callable[..., tuple[int, str]]
