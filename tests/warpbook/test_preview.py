@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import preview
 from warpbook.book import Book
-from warpbook.preview import Preview, Server
+from warpbook.site import preview
+from warpbook.site.preview import Preview, Server
 
 SECRET = "not for readers"
 Ask = Callable[..., tuple[int, str]]
