@@ -115,6 +115,10 @@ INSTEAD = "what is not to be run is shown as `console` or `text`"
             "> ```python\n> 1\n> ```\n",
             "docs/en/x.md:1: a block within a quotation would be shown and not run; take it out of the `>`",
         ),
+        (  # superfences shows such a fence as a paragraph
+            "-   a\n\n    ```python\n  1\n    ```\n",
+            "docs/en/x.md:3: this block is never closed",
+        ),
         (
             "<!--pytest.mark.skip-->\n```python\n1\n```\n",
             f"docs/en/x.md:1: every block is run, so pytest marks have no place here; {INSTEAD}",

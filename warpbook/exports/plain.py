@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 from warpbook.pipeline.render import Rendered
-from warpbook.source.pages import FENCE, FRONT_MATTER
+from warpbook.source.fences import FENCE
+from warpbook.source.pages import FRONT_MATTER
 
 TOKEN = re.compile(r"(?P<indent> *)(?P<token>WARPBOOK\d+TOKEN)\Z")
 INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")

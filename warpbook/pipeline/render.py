@@ -87,7 +87,7 @@ def markdown_of(page: Page, language: str, values: Values, root: str = "") -> Re
             lines += [SHOWN_PROGRAM.sub(r"\1py3\2", fence), *rest]
             listing = block
             if block.is_python:
-                add_token(out, lines, outputs.box(python), block.indent)
+                add_token(out, lines, outputs.box(python), indent_of(fence))
                 python += 1
             i = end + 1
             continue

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpbook.book import Book, BookError, write_text
-from warpbook.source.pages import FENCE, FRONT_MATTER, Page
+from warpbook.source.fences import FENCE
+from warpbook.source.pages import FRONT_MATTER, Page
 
 TOP = "top"  # what stands before the first heading of level 2
 NOTES = "footnotes"  # footnotes, wherever they stand
