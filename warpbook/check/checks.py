@@ -5,7 +5,7 @@ from __future__ import annotations
 import yaml
 
 from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import claims, lines, records
 from warpbook.records.values import Values
 from warpbook.run.hashes import normal_kernel, normal_python
@@ -21,7 +21,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         for path in book.pages(language):
             try:
                 page = Page(book, path)
-                out += unread(page) + markdown_of(page, language, values).problems
+                out += unread(page) + parse(page, language, values).problems
             except BookError as error:
                 out.append(str(error))
     if out:

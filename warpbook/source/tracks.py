@@ -99,8 +99,10 @@ class Way:
 
 
 def read(book: Book, language: str) -> list[Track]:
-    """The tracks of the navigation. Raises BookError for one that does not begin with its own <track>/index.md."""
+    """The tracks of the navigation, if there is one. Raises BookError for one without its own <track>/index.md."""
     config = book.root / CONFIGS[language]
+    if not config.exists():
+        return []
     found: list[tuple[str, list[Entry]]] = []
     for line in config.read_text("utf-8").splitlines():
         section, entry = SECTION.match(line), ENTRY.match(line)
