@@ -137,5 +137,5 @@ def test_counters_are_a_list_in_the_front_matter(small, write):
     page = Page(small, write("docs/en/x.md", '---\ncounters: ["x/a.py --small"]\n---\n# X\n'))
     assert page.counters == ["x/a.py --small"]
     wrong = Page(small, write("docs/en/y.md", "---\ncounters: x/a.py\n---\n# X\n"))
-    with pytest.raises(BookError, match=r"^docs/en/y.md: counters must be a list on one line"):
+    with pytest.raises(BookError, match=r"^docs/en/y.md: counters must be a list of texts"):
         wrong.counters  # noqa: B018

@@ -10,7 +10,7 @@ from markdown.preprocessors import Preprocessor
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
 from warpbook.source import changes, errata, glossary, tracks
-from warpbook.source.pages import EXPRESSION, FRONT_MATTER, Line
+from warpbook.source.pages import EXPRESSION, Line
 
 LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles")  # directives that become Markdown
 
@@ -25,12 +25,10 @@ class Sources(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
         context, page = self.context, self.context.page
         context.parsed.problems += context.outputs.problems()
-        matter = FRONT_MATTER.match(page.source)
-        context.parsed.first = matter[0].count("\n") if matter else 0
-        inside = {i for block in page.blocks for i in range(block.start, block.start + len(block.lines) + 2)}
+        context.parsed.first = page.first
         out = context.parsed.lines = []
         for i, line in enumerate(page.lines):
-            alone = None if i in inside else EXPRESSION.fullmatch(line.text.strip())
+            alone = None if i in page.fenced else EXPRESSION.fullmatch(line.text.strip())
             if alone and alone[1] in LISTS:
                 where = f"{page.name}:{line.page_number}"
                 text = context.tried(where, partial(listed, alone[1], context))

@@ -8,7 +8,6 @@ with ~~~.
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import markdown
+import yaml
 from pymdownx.snippets import SnippetMissingError
 from pytest_codeblocks import extract_from_buffer
 
@@ -104,32 +104,51 @@ class Page:
     @property
     def counters(self) -> list[str]:
         """Command lines to profile: `counters: ["reduction/ladder.py --profile"]` in the front matter."""
-        return self.front_matter("counters")
+        return self.texts("counters")
 
     @property
     def metrics(self) -> list[str]:
         """Metrics to ask Nsight Compute for besides the usual ones: `metrics: ["…"]` in the front matter."""
-        return self.front_matter("metrics")
+        return self.texts("metrics")
+
+    @property
+    def first(self) -> int:
+        """The line after the front matter, from 0."""
+        matter = FRONT_MATTER.match(self.source)
+        return matter[0].count("\n") if matter else 0
+
+    @cached_property
+    def front_matter(self) -> dict[str, Any]:
+        """What stands above the page, as YAML."""
+        matter = FRONT_MATTER.match(self.source)
+        try:
+            found = yaml.safe_load(matter[1]) if matter else None
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 2 if error.problem_mark else 1
+            said = f'front matter: {error.problem}; text with ": " in it wants quotation marks'
+            raise BookError(f"{self.name}:{line}: {said}") from None
+        return found if isinstance(found, dict) else {}
 
     def text(self, key: str) -> str:
-        """A line of the front matter without its quotation marks; empty where there is none."""
-        matter = FRONT_MATTER.match(self.source)
-        found = re.search(rf"^{key}: *(.+?) *$", matter[1], re.MULTILINE) if matter else None
-        return found[1].strip("\"'") if found else ""
+        """A text of the front matter; empty where there is none."""
+        return str(self.front_matter.get(key) or "")
 
-    def front_matter(self, key: str) -> list[str]:
-        """A list of strings, written as JSON on one line so that no YAML is needed to record."""
-        matter = FRONT_MATTER.match(self.source)
-        found = re.search(rf"^{key}:(.*)$", matter[1], re.MULTILINE) if matter else None
-        if not found:
-            return []
-        try:
-            listed = json.loads(found[1])
-            if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
-                return listed
-        except json.JSONDecodeError:
-            pass
-        raise BookError(f'{self.name}: {key} must be a list on one line, such as ["…", "…"]')
+    def texts(self, key: str) -> list[str]:
+        """A list of texts of the front matter; empty where there is none."""
+        listed = self.front_matter.get(key) or []
+        if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
+            return listed
+        raise BookError(f'{self.name}: {key} must be a list of texts, such as ["…", "…"]')
+
+    @cached_property
+    def fenced(self) -> set[int]:
+        """Which of `lines` are of a listing, its fences included."""
+        return {i for block in self.blocks for i in range(block.start, block.start + len(block.lines) + 2)}
+
+    @property
+    def prose(self) -> list[Line]:
+        """The lines between front matter and end that are of no listing."""
+        return [line for i, line in enumerate(self.lines) if i >= self.first and i not in self.fenced]
 
 
 def expand(book: Book, name: str, source: str) -> list[Line]:
