@@ -87,12 +87,17 @@ def here() -> Book:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace `path` in one step: whoever reads it sees the old text or the new, never a half."""
+    """Replace `path` in one step: a reader sees the old text or the new, never a half."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` in one step, as `write_text` does."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         os.chmod(name, 0o644)  # mkstemp makes files private
         os.replace(name, path)
     except BaseException:

@@ -17,14 +17,14 @@ def main(arguments: list[str] | None = None) -> int:
     serve.add_argument("--host", default="localhost")
     serve.add_argument("--port", type=int, default=8000)
     site = commands.add_parser("site", help="build the site, strictly")
-    site.add_argument("--output", type=Path, help="where (default: site/)")
+    site.add_argument("--output", type=folder, help="where: a new folder, or a site built before (default: site/)")
     offline = commands.add_parser("offline", help="the built site as an archive that is read without a server")
-    offline.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    offline.add_argument("site", nargs="?", type=folder, help="where it is (default: site/)")
     printed = commands.add_parser("pdf", help="the built site as a PDF in each language, printed by Chromium")
-    printed.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    printed.add_argument("site", nargs="?", type=folder, help="where it is (default: site/)")
     printed.add_argument("--browser", metavar="PATH", help="a Chromium (default: the one that is installed)")
     audited = commands.add_parser("audit", help="weigh and judge every page of the site in a browser")
-    audited.add_argument("--site", type=Path, help="one that is built already (default: build it into site/)")
+    audited.add_argument("--site", type=folder, help="one that is built already (default: build it into site/)")
     audited.add_argument("--only", metavar="START", default="", help="pages whose address starts so")
     audited.add_argument("--quick", action="store_true", help="without Lighthouse, whose points depend on the machine")
     audited.add_argument("--update", action="store_true", help="keep what is found as the new baseline, audit.json")
@@ -35,18 +35,18 @@ def main(arguments: list[str] | None = None) -> int:
         "--shard", metavar="i/n", type=shard, default=(1, 1), help="the i-th of n shares of the articles"
     )
     merge = commands.add_parser("merge", help="take newer parts of other record folders into records/")
-    merge.add_argument("folders", nargs="+", type=Path, help="holding <device>/<article>.json, as records/ does")
+    merge.add_argument("folders", nargs="+", type=folder, help="holding <device>/<article>.json, as records/ does")
     commands.add_parser("check", help="pages, records and claims, without running anything")
     follow = commands.add_parser("followed", help="note that a Chinese page follows what its English twin says now")
     follow.add_argument("pages", nargs="+", metavar="docs/zh/PAGE.md[#anchor]")
     linked = commands.add_parser("links", help="internal links of the built site; with --external, every other one too")
-    linked.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    linked.add_argument("site", nargs="?", type=folder, help="where it is (default: site/)")
     linked.add_argument("--external", action="store_true", help="ask other hosts for what the pages refer to")
     held = commands.add_parser("claims", help="every claim and what the records say of it; status 1 if one falls short")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
-    options = parser.parse_args(arguments)
     book = here()
     try:
+        options = parser.parse_args(arguments)
         if options.command == "serve":
             from warpbook import preview  # MkDocs is not on a machine that only records
 
@@ -120,12 +120,17 @@ def audit(book: Book, options: argparse.Namespace) -> int:
     from warpbook import audit, site
 
     place = options.site or site.build(book, book.root / "site")
-    if not (place / "index.html").exists():
-        raise BookError(f"{place}: no site there; build it with `make site`")
+    site.check_built(place)
     wrong = audit.audit(book, place, options.only, options.quick, options.update)
     told = f"{len(wrong)} figures miss a target or are worse than before" if wrong else "all targets are met"
     print("\n".join([*wrong, told]))
     return 1 if wrong else 0
+
+
+def folder(text: str) -> Path:
+    if not text:
+        raise BookError('"": no folder is given; name one, or leave the argument out')
+    return Path(text)
 
 
 def shard(text: str) -> tuple[int, int]:
@@ -147,9 +152,9 @@ def claims(book: Book, devices: list[str]) -> int:
 
 def links(book: Book, site: Path, outside: bool) -> int:
     from warpbook import links
+    from warpbook.site import check_built
 
-    if not (site / "index.html").exists():
-        raise BookError(f"{book.relative(site)}: no site there; build it with `make site`")
+    check_built(site)
     found = links.pages(site)
     wrong = links.internal(site, found) + (links.broken(found) if outside else [])
     print("\n".join([*wrong, f"{len(found)} pages, {len(wrong)} broken links"]))

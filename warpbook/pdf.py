@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 from warpbook import browsers, changes, downloads, mathematics, records, tracks
-from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError
-from warpbook.site import PLACES
+from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError, write_bytes
+from warpbook.site import PLACES, check_built
 
 SCRIPT = Path(__file__).with_name("print.mjs")
 STYLE = Path(__file__).with_name("print.css")
@@ -50,8 +50,7 @@ def write(
     """Print one language into the built `site`: (file, number of pages). `only`: of these pages, by name."""
     folder = site / PLACES[language]
     home = folder / "index.html"
-    if not home.exists():
-        raise BookError(f"{site}: no site there; build it with `make site`")
+    check_built(site)
     program = browser or browsers.find()
     if not program:
         raise BookError(f"nothing prints: {browsers.ADVICE}, or name one with --browser")
@@ -77,9 +76,7 @@ def write(
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if "Error" in line] or ["no message"]
             raise BookError(f"{downloads.pdf_name(language)}: {program} does not print: {said[0].strip()}")
-        part = out.with_suffix(".part")
-        part.write_bytes(made.read_bytes())
-        part.replace(out)
+        write_bytes(out, made.read_bytes())
     return out, json.loads(done.stdout)["pages"]
 
 

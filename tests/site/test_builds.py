@@ -36,7 +36,10 @@ def test_two_builds_are_equal_byte_for_byte(small_site: Book, tmp_path: Path) ->
 
 def test_both_languages_say_what_is_wrong_and_the_site_stays(small_site: Book, tmp_path: Path) -> None:
     assert make(small_site, tmp_path / "site").returncode == 0
+    (tmp_path / "site" / "warpbook.zip").touch()  # made from the site, and gone with it
+    assert make(small_site, tmp_path / "site").returncode == 0  # a built site is replaced
     before = contents(tmp_path / "site")
+    assert "warpbook.zip" not in before
     for language in ("en", "zh"):
         page = small_site.docs / language / "copying.md"
         page.write_text(page.read_text("utf-8").replace("{{ rate }}", "{{ nothing }}"), "utf-8")
