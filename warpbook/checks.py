@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from warpbook import claims, goals, gutter, prose, records, tracks, translation
+from warpbook import claims, goals, gutter, markup, prose, records, tracks, translation
 from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
 from warpbook.hashes import normal_kernel, normal_python
 from warpbook.pages import FRONT_MATTER, Block, Page, pair_of_pages
@@ -23,7 +23,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
                 out += unread(page) + markdown_of(page, language, values).problems
             except BookError as error:
                 out.append(str(error))
-    if out:
+    if out := out + markup.source_problems(book):
         return out
     for article in tracks.articles(book, "en"):
         out += goals.problems(pair_of_pages(book, article))

@@ -26,6 +26,7 @@ from warpbook import (
     labs,
     lean,
     listings,
+    markup,
     mathematics,
     plain,
     policy,
@@ -39,7 +40,7 @@ from warpbook import (
     translation,
     typography,
 )
-from warpbook.book import Book, BookError, write_text
+from warpbook.book import LANGUAGES, Book, BookError, write_text
 from warpbook.pages import Page
 from warpbook.values import Values
 
@@ -72,6 +73,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, the feed, KaTeX's fonts, the records that numbers link to, a lab page a program."""
+    if state.language == LANGUAGES[0]:  # once for both
+        for problem in markup.source_problems(state.book):
+            log.warning(problem)
     parts = (f"{style.FOLDER}/", f"{search.FOLDER}/")
     for file in [file for file in files if file.src_uri.startswith(parts) or style.is_theirs(file.src_uri)]:
         files.remove(file)
@@ -157,6 +161,8 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
     content = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", content)  # the empty corner of a table heads nothing
     if name in state.pages:
         check_rendered(content, state.pages[name])
+        for problem in markup.page_problems(state.pages[name], content, state.language):
+            log.warning(problem)
         content = under_heading(content, told(partial(tracks.line, state.book, state.pages[name], state.language)))
         content = under_heading(content, told(partial(lag, state.pages[name])))
         if state.pages[name].article not in glossary.UNLINKED:
@@ -288,7 +294,15 @@ def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
     )
     output = named(re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output))
     output = slim.page(valid(search.place(output)))
-    return output if config.extra.get("serving") else policy.with_policy(output)  # live reload is an inline script
+    theme = state.book.root / "theme"
+    if found := policy.refused(output, theme):
+        name = page.file.src_uri
+        lines = markup.prose_of(state.pages[name]) if name in state.pages else []
+        for problem in markup.located(found, lines, markup.sources(state.book, state.language)):
+            log.warning(f"{name}: {problem}" if problem in {one.says for one in found} else problem)
+    return (
+        output if config.extra.get("serving") else policy.with_policy(output, theme)
+    )  # live reload is an inline script
 
 
 def valid(output: str) -> str:
@@ -301,7 +315,9 @@ def valid(output: str) -> str:
 def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
     """404.html is no page."""
     output = valid(search.place(output))
-    return policy.with_policy(output) if template_name.endswith(".html") and not config.extra.get("serving") else output
+    if config.extra.get("serving") or not template_name.endswith(".html"):
+        return output
+    return policy.with_policy(output, state.book.root / "theme")
 
 
 @event_priority(-50)  # after Material has written its index

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,46 @@ def test_both_languages_say_what_is_wrong_and_the_site_stays(small_site: Book, t
     )
     assert ["".join(one) for one in said] == ["en", "zh", "mkdocs.yml", "mkdocs.zh.yml"]
     assert contents(tmp_path / "site") == before
+
+
+INJECTED = {
+    "docs/en/copying.md": '<img src=x onerror="alert(1)">',
+    "docs/zh/copying.md": "[线程束](javascript&colon;alert(1))",
+    "docs/en/index.md": '<iframe srcdoc="x"></iframe>',
+}
+
+
+def test_scripts_that_the_theme_does_not_have_fail_the_build(small_site: Book, tmp_path: Path) -> None:
+    """In pages (after an included listing), glossary, claims, drawings and front matter: each with file and line."""
+    files = {name: small_site.root / name for name in (*INJECTED, "docs/glossary.toml", "docs/zh/index.md")}
+    files["record"] = small_site.root / "records" / "nvidia-h200" / "copying.json"
+    before = {name: path.read_text("utf-8") for name, path in files.items()}
+    drawing = small_site.docs / "en" / "figures" / "a.svg"
+    try:
+        for name, html in INJECTED.items():
+            files[name].write_text(f"{before[name]}\n{html}\n", "utf-8")
+        files["docs/zh/index.md"].write_text('---\ntitle: "<script>alert(2)</script>"\n---\n# 首页\n', "utf-8")
+        glossary = before["docs/glossary.toml"].replace("Threads that", "Threads <b onclick='x'>that</b>")
+        files["docs/glossary.toml"].write_text(glossary, "utf-8")
+        claim = '"claims": {"c": {"en": "<iframe>", "zh": "x", "published_link": "javascript:x"}}, "values"'
+        files["record"].write_text(before["record"].replace('"values"', claim), "utf-8")
+        drawing.parent.mkdir()
+        drawing.write_text('<svg xmlns="http://www.w3.org/2000/svg">\n<script/></svg>\n', "utf-8")
+        done = make(small_site, tmp_path / "site")
+    finally:
+        shutil.rmtree(drawing.parent)
+        for name, path in files.items():
+            path.write_text(before[name], "utf-8")
+    assert done.returncode == 1 and not (tmp_path / "site").exists()
+    line = len(before["docs/en/copying.md"].splitlines()) + 2
+    for where, what in (
+        (f"docs/en/copying.md:{line}", "the attribute onerror of <img>"),
+        (f"docs/zh/copying.md:{line}", "the address 'javascript:alert(1)'"),
+        ("docs/en/index.md:3", "<iframe>"),
+        ("docs/zh/index.md:2", "<script>"),
+        ("docs/glossary.toml:7", "the attribute onclick of <b>"),
+        ("docs/en/figures/a.svg:2", "<script>"),
+        ("records/nvidia-h200/copying.json:1", "<iframe>"),
+        ("records/nvidia-h200/copying.json:1", "the address 'javascript:x'"),
+    ):
+        assert f"{where}: {what}" in done.stderr, done.stderr
