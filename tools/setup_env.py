@@ -306,14 +306,18 @@ def up_to_date(step: Step, stamps: dict[str, str]) -> bool:
     return stamps.get(step.name) == step.inputs and all(path.exists() for path in step.made)
 
 
-def set_up(wanted: str) -> None:
-    stamps = read_stamps()
+def to_do(wanted: str, stamps: dict[str, str]) -> list[Step]:
     plan = steps(wanted)
     undone = {name for step in plan if not up_to_date(step, stamps) for name in (step.name, *step.undoes)}
-    todo = [step for step in plan if step.name in undone]
+    return [step for step in plan if step.name in undone]
+
+
+def set_up(wanted: str) -> None:
+    stamps = read_stamps()
+    todo = to_do(wanted, stamps)
     if not todo:
         return
-    check_machine(wanted, new_venv="venv" in undone)
+    check_machine(wanted, new_venv=todo[0].name == "venv")
     LOG.write_text("")
     for number, step in enumerate(todo, 1):
         start = time.monotonic()
@@ -332,13 +336,26 @@ def main() -> int:
     if sys.argv[1:] not in (["site"], ["print"], ["all"]):
         print(__doc__)
         return 2
-    CACHE.mkdir(exist_ok=True)
-    with (CACHE / "setup.lock").open("w") as lock:
+    wanted = sys.argv[1]
+    try:
+        CACHE.mkdir(exist_ok=True)
+        lock = (CACHE / "setup.lock").open("w")
+    except OSError as error:
+        if not to_do(wanted, read_stamps()):
+            return 0  # a read-only checkout that is set up
+        print(
+            f"set-up: {error.filename}: {error.strerror}; make {ROOT} writable, or set up a copy of it", file=sys.stderr
+        )
+        return 1
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second make waits for the first
         try:
-            set_up(sys.argv[1])
+            set_up(wanted)
         except SetupError as error:
             print(f"\nset-up: {error}", file=sys.stderr)
+            return 1
+        except OSError as error:
+            print(f"\nset-up: {error.filename or LOG}: {error.strerror}", file=sys.stderr)
             return 1
     return 0
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
+from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, explain, here
 
 
-def main(arguments: list[str] | None = None) -> int:
+def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m warpbook", description="Build, serve, record and check the book.")
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve both languages, and again on every edit; runs no kernel")
@@ -44,52 +50,98 @@ def main(arguments: list[str] | None = None) -> int:
     linked.add_argument("--external", action="store_true", help="ask other hosts for what the pages refer to")
     held = commands.add_parser("claims", help="every claim and what the records say of it; status 1 if one falls short")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
-    book = here()
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    with ended_by_signals():
+        try:
+            status = carry_out(here(), parse(arguments))
+            sys.stdout.flush()
+            return status
+        except BookError as error:
+            print(error, file=sys.stderr)
+        except KeyboardInterrupt:
+            print("stopped; what was finished is kept", file=sys.stderr)
+            return 130
+        except BrokenPipeError:  # `| head`
+            drop_output()
+        except OSError as error:
+            drop_output()
+            # Whatever else is written is written by name.
+            print(explain(error, "standard output" if error.errno in WRITING else ""), file=sys.stderr)
+    return 1
+
+
+WRITING = (errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
+
+
+def drop_output() -> None:
+    """Let go of what is left for standard output, if that cannot be written: it would fail again when Python ends."""
     try:
-        options = parser.parse_args(arguments)
-        if options.command == "serve":
-            from warpbook import preview  # MkDocs is not on a machine that only records
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-            preview.serve(book, options.host, options.port)
-        elif options.command == "site":
-            from warpbook import site as builder
 
-            start = time.monotonic()
-            output = builder.build(book, options.output or book.root / "site")
-            pages = sum(1 for _ in output.rglob("index.html"))
-            print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
-        elif options.command == "offline":
-            return offline_site(book, options.site or book.root / "site")
-        elif options.command == "pdf":
-            return pdf(book, options.site or book.root / "site", options.browser)
-        elif options.command == "audit":
-            return audit(book, options)
-        elif options.command == "record":
-            from warpbook.recorder import record as run
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as an error does: its temporary folders and its processes go with it."""
 
-            return 1 if run(book, options.only, options.update, shard=options.shard) else 0
-        elif options.command == "merge":
-            from warpbook.recorder import merge as take_in
+    def end(number: int, _: object) -> None:
+        for one in kinds:
+            signal.signal(one, signal.SIG_IGN)  # a second one must not interrupt the tidying
+        sys.exit(128 + number)
 
-            print("\n".join(take_in(book, options.folders)))
-        elif options.command == "followed":
-            from warpbook import translation
+    ours = threading.current_thread() is threading.main_thread()
+    kinds = [one for one in (signal.SIGTERM, signal.SIGHUP) if ours and signal.getsignal(one) is signal.SIG_DFL]
+    for one in kinds:
+        signal.signal(one, end)
+    try:
+        yield
+    finally:
+        for one in kinds:
+            signal.signal(one, signal.SIG_DFL)
 
-            for target in options.pages:
-                marked = [section.anchor for section in translation.mark(book, target)]
-                print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
-        elif options.command == "links":
-            return links(book, options.site or book.root / "site", options.external)
-        elif options.command == "claims":
-            return claims(book, options.device)
-        else:
-            return check(book)
-    except BookError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("stopped; what was finished is kept", file=sys.stderr)
-        return 130
+
+def carry_out(book: Book, options: argparse.Namespace) -> int:
+    if options.command == "serve":
+        from warpbook import preview  # MkDocs is not on a machine that only records
+
+        preview.serve(book, options.host, options.port)
+    elif options.command == "site":
+        from warpbook import site as builder
+
+        start = time.monotonic()
+        output = builder.build(book, options.output or book.root / "site")
+        pages = sum(1 for _ in output.rglob("index.html"))
+        print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
+    elif options.command == "offline":
+        return offline_site(book, options.site or book.root / "site")
+    elif options.command == "pdf":
+        return pdf(book, options.site or book.root / "site", options.browser)
+    elif options.command == "audit":
+        return audit(book, options)
+    elif options.command == "record":
+        from warpbook.recorder import record as run
+
+        return 1 if run(book, options.only, options.update, shard=options.shard) else 0
+    elif options.command == "merge":
+        from warpbook.recorder import merge as take_in
+
+        print("\n".join(take_in(book, options.folders)))
+    elif options.command == "followed":
+        from warpbook import translation
+
+        for target in options.pages:
+            marked = [section.anchor for section in translation.mark(book, target)]
+            print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
+    elif options.command == "links":
+        return links(book, options.site or book.root / "site", options.external)
+    elif options.command == "claims":
+        return claims(book, options.device)
+    else:
+        return check(book)
     return 0
 
 

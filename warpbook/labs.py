@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from warpbook import listings, notebooks
-from warpbook.book import Book, BookError, write_json
+from warpbook.book import Book, BookError, write_cache
 from warpbook.pages import Page
 from warpbook.render import Outputs
 
@@ -69,7 +69,7 @@ def kept(book: Book, name: str, make: Callable[[], str]) -> str:
     except (OSError, ValueError, KeyError):
         pass
     made = make()
-    write_json(file, {"key": key, "html": made})
+    write_cache(file, {"key": key, "html": made})
     return made
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from warpbook.book import Book, BookError, write_json
+from warpbook.book import Book, BookError, write_cache
 
 FORMULA = re.compile(
     r'<(span|div) class="arithmatex">(\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>(?P<mark>[,.;:!?)\]，。、；：！？）」”]*)',
@@ -81,7 +81,7 @@ def typeset(book: Book, formulas: list[tuple[str, bool]]) -> dict[tuple[str, boo
             if "error" in answer:
                 raise BookError(f"formula {formula[0]!r}: {answer['error']}")
             cache[key(formula)] = answer["html"]
-        write_json(cache_file, cache)
+        write_cache(cache_file, cache)
     return {formula: cache[key(formula)] for formula in formulas}
 
 

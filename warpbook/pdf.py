@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -70,9 +69,7 @@ def write(
             "url": downloads.published(home),
             "pages": pages,
         }
-        done = subprocess.run(
-            [mathematics.node(), str(SCRIPT)], input=json.dumps(job), capture_output=True, text=True, encoding="utf-8"
-        )
+        done = browsers.drive([mathematics.node(), str(SCRIPT)], input=json.dumps(job))
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if "Error" in line] or ["no message"]
             raise BookError(f"{downloads.pdf_name(language)}: {program} does not print: {said[0].strip()}")

@@ -73,7 +73,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, the feed, KaTeX's fonts, the records that numbers link to, a lab page a program."""
-    if state.language == LANGUAGES[0]:  # once for both
+    if state.language == LANGUAGES[0] and config.plugins["material/search"].config.enabled:  # once for a whole site
         for problem in markup.source_problems(state.book):
             log.warning(problem)
     parts = (f"{style.FOLDER}/", f"{search.FOLDER}/")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook import downloads
-from warpbook.book import LANGUAGES, Book, BookError
+from warpbook.book import LANGUAGES, Book, BookError, explain
 
 CONFIGS = {"en": "mkdocs.yml", "zh": "mkdocs.zh.yml"}
 PLACES = {"en": "", "zh": "zh"}
@@ -50,13 +50,16 @@ def build(book: Book, output: Path, strict: bool = True) -> Path:
         new = Path(folder, "new")
         jobs = [Job(build_into, book, language, new, strict) for language in LANGUAGES]
         try:
-            wrong = [error for job in jobs if (error := job.outcome(tell))]
+            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(tell))))
         finally:
             for job in jobs:
                 job.stop()
         if wrong:
             raise BookError("\n".join(wrong))
-        style.trim(new)
+        try:
+            style.trim(new)
+        except OSError as error:
+            raise BookError(explain(error, new)) from error
         check_replaceable(book, output)  # the build took a while
         replace(output, new, Path(folder, "old"))
     return output
@@ -80,7 +83,10 @@ def tell(line: str) -> None:
 
 def build_into(tell: Tell, book: Book, language: str, root: Path, strict: bool, url: str | None = None) -> None:
     """Build one language where it belongs in a whole site."""
-    build_language(book, language, root / PLACES[language], strict, url, tell)
+    try:
+        build_language(book, language, root / PLACES[language], strict, url, tell)
+    except OSError as error:
+        raise BookError(explain(error, root)) from error
 
 
 def build_language(
@@ -263,6 +269,8 @@ def run(
         work(lambda line: pipe.send(("line", line)), *arguments)
     except BookError as error:
         pipe.send(("end", str(error)))
+    except OSError as error:
+        pipe.send(("end", explain(error)))
     except Exception:
         pipe.send(("end", traceback.format_exc()))
     else:
