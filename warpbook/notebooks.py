@@ -15,9 +15,9 @@ from warpbook.hashes import needed
 from warpbook.pages import Page
 
 WORDS = {
-    "en": "`{name}` of {book}. The first cells write the helper and the kernels beside this notebook; it wants NumPy "
+    "en": "{name} of {book}. The first cells write the helper and the kernels beside this notebook; it wants NumPy "
     "and PyCUDA, and a GPU or softcuda.",
-    "zh": "《{book}》的 `{name}`。前几个单元格把辅助模块和核函数写到本文件所在的目录；"
+    "zh": "《{book}》的 {name}。前几个单元格把辅助模块和核函数写到本文件所在的目录；"
     "运行需要 NumPy、PyCUDA，以及一块 GPU 或 softcuda。",
 }
 ARTICLE = {
@@ -57,7 +57,7 @@ def notebook(book: Book, program: Path, language: str) -> str:
     name = program.relative_to(book.snippets).as_posix()
     code = program.read_text("utf-8")
     files = needed_files(book, [code], program.parent.name, book.relative(program))
-    cells = [cell("markdown", WORDS[language].format(name=name, book=BOOKS[language]))]
+    cells = [cell("markdown", WORDS[language].format(name=as_code(name), book=BOOKS[language]))]
     folders = made(files)
     if folders:  # %%writefile makes none
         cells.append(cell("code", f"from pathlib import Path\n\n{folders}"))
@@ -71,13 +71,19 @@ def of_page(page: Page, text: str, language: str, url: str, device: str) -> str:
         return ""
     codes = [block.code for block in page.python]
     files = needed_files(page.book, codes, page.article, page.name)
-    about = ARTICLE[language].format(title=page.title, url=url, device=device)
+    about = ARTICLE[language].format(title=page.title, url=url, device=plain.literally(device))
     cells = [cell("markdown", about), cell("code", SETUP.format(folders=made(files)))]
     cells += [cell("code", f"%%writefile {path}\n{kept}") for path, kept in sorted(files.items())]
     for kind, part, output in plain.cells(text):
         skips = "%%or_skip\n" if kind == "code" and re.search(r"\bwb\.needs\(", part) else ""
         cells.append(cell(kind, skips + part, output))
     return as_text(cells)
+
+
+def as_code(name: str) -> str:
+    """A name in Markdown's code marks, more of them than it has in a row."""
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", name)), default=0))
+    return f"{ticks} {name} {ticks}" if len(ticks) > 1 else f"`{name}`"
 
 
 def needed_files(book: Book, codes: list[str], article: str, where: str) -> dict[str, str]:

@@ -19,6 +19,12 @@ INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")
 WRAPPER = re.compile(r"</?div\b[^>]*> *")  # around Markdown (md_in_html)
 ATTRIBUTES = re.compile(r"\s*\{\s*[.#][^{}]*\}\s*$")
 BOX = re.compile(r"^(?P<indent> *)(?:!!!|\?\?\?\+?) +(?P<kind>[\w -]+?)(?: +\"(?P<title>.*)\")? *$")
+REFERENCE = re.compile(r"&#?\w+;")
+MARKUP = re.compile(  # of Markdown, Jupyter or Colab, in a text that is meant as it is
+    r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|[\\`$]"  # tags, character references, code, formulas
+    r"|\[(?=[^\]]*\][(\[:])|\](?=[(\[:])|\A[#>]|\A[-+](?=\s)"  # links, headings, quotations, lists
+    r"|\*(?=\S)|(?<=\S)\*|(?<!\w)_++(?=\S)|(?<=[^\s_])_++(?!\w)"  # emphasis
+)
 UNSAID = {"wb-switch", "wb-output__fold"}  # controls
 SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's description is taken before
 
@@ -59,8 +65,19 @@ def lines_of(made: Rendered) -> list[str]:
             out.append("")
         else:
             text = INLINE.sub("", ATTRIBUTES.sub("", inner))
-            out.append((quote + html.unescape(text)).rstrip() if "&" in text else (quote + text).rstrip())
+            out.append((quote + REFERENCE.sub(resolved, text)).rstrip())
     return out
+
+
+def resolved(reference: re.Match[str]) -> str:
+    """The character that is meant, unless it would begin markup."""
+    shown = html.unescape(reference[0])
+    return reference[0] if shown in ("<", ">", "&") else shown
+
+
+def literally(text: str) -> str:
+    """A text as Markdown that shows it as it is."""
+    return MARKUP.sub(lambda match: "".join(f"\\{character}" for character in match[0]), text)
 
 
 def plain(text: str) -> str:
@@ -134,7 +151,7 @@ class Reader(HTMLParser):
             while self.skipped and self.skipped.pop() != tag:
                 pass  # elements that need no end
         elif tag in ("td", "th") and self.table and self.table.rows:
-            cell = " ".join("".join(self.text).split())
+            cell = literally(" ".join("".join(self.text).split()))
             self.table.rows[-1] += [cell] + [""] * (self.span - 1)
             self.text = []
         elif tag == "thead" and self.table:
@@ -161,7 +178,7 @@ class Reader(HTMLParser):
     def flush(self, form: str = "{}") -> None:
         if self.table:
             return
-        text = " ".join("".join(self.text).split())
+        text = literally(" ".join("".join(self.text).split()))
         self.text = []
         if text:
             self.out.append(form.format(text))
@@ -173,7 +190,7 @@ def of_html(made: str) -> str:
     described = ""
     if drawn and "wb-figure" in made:  # drawn by hand: its words are its title and description
         parts = [re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", drawn[0], re.DOTALL) for tag in ("title", "desc")]
-        told = [" ".join(plain(part[1]).split()) for part in parts if part]
+        told = [literally(" ".join(plain(part[1]).split())) for part in parts if part]
         described = f"*{': '.join(told)}*" if told else ""
     reader = Reader()
     reader.feed(made)
