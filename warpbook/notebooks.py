@@ -57,7 +57,7 @@ def notebook(book: Book, program: Path, language: str) -> str:
     name = program.relative_to(book.snippets).as_posix()
     code = program.read_text("utf-8")
     files = needed_files(book, [code], program.parent.name, book.relative(program))
-    cells = [cell("markdown", WORDS[language].format(name=as_code(name), book=BOOKS[language]))]
+    cells = [cell("markdown", WORDS[language].format(name=plain.as_code(name), book=BOOKS[language]))]
     folders = made(files)
     if folders:  # %%writefile makes none
         cells.append(cell("code", f"from pathlib import Path\n\n{folders}"))
@@ -78,12 +78,6 @@ def of_page(page: Page, text: str, language: str, url: str, device: str) -> str:
         skips = "%%or_skip\n" if kind == "code" and re.search(r"\bwb\.needs\(", part) else ""
         cells.append(cell(kind, skips + part, output))
     return as_text(cells)
-
-
-def as_code(name: str) -> str:
-    """A name in Markdown's code marks, more of them than it has in a row."""
-    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", name)), default=0))
-    return f"{ticks} {name} {ticks}" if len(ticks) > 1 else f"`{name}`"
 
 
 def needed_files(book: Book, codes: list[str], article: str, where: str) -> dict[str, str]:

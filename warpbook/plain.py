@@ -10,6 +10,7 @@ import html
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import groupby
 
 from warpbook.pages import FENCE, FRONT_MATTER
 from warpbook.render import Rendered
@@ -80,6 +81,12 @@ def literally(text: str) -> str:
     return MARKUP.sub(lambda match: "".join(f"\\{character}" for character in match[0]), text)
 
 
+def as_code(text: str) -> str:
+    """A text in Markdown's code marks, more of them than it has in a row."""
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{ticks} {text} {ticks}" if len(ticks) > 1 else f"`{text}`"
+
+
 def plain(text: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", text)).strip()
 
@@ -120,7 +127,8 @@ class Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.out: list[str] = []
-        self.text: list[str] = []
+        self.text: list[tuple[str, bool]] = []  # pieces, and whether each is code
+        self.code = 0  # open <code>
         self.table: Table | None = None
         self.skipped: list[str] = []  # open elements of a part that is left out
         self.span = 1  # columns of the present cell
@@ -144,23 +152,23 @@ class Reader(HTMLParser):
         elif tag in ("p", "pre", "figcaption", "summary", "li", "h1", "h2", "h3", "div", "figure"):
             self.flush()
         elif tag == "br":
-            self.text.append("\n")
+            self.text.append(("\n", False))
+        elif tag == "code":
+            self.code += 1
 
     def handle_endtag(self, tag: str) -> None:
         if self.skipped:
             while self.skipped and self.skipped.pop() != tag:
                 pass  # elements that need no end
         elif tag in ("td", "th") and self.table and self.table.rows:
-            cell = literally(" ".join("".join(self.text).split()))
-            self.table.rows[-1] += [cell] + [""] * (self.span - 1)
-            self.text = []
+            self.table.rows[-1] += [self.taken(), *[""] * (self.span - 1)]
         elif tag == "thead" and self.table:
             self.table.heads = len(self.table.rows)
         elif tag == "table" and self.table:
             self.out.append(self.table.text())
             self.table = None
         elif tag == "pre":
-            text = "".join(self.text).strip("\n")
+            text = "".join(piece for piece, _ in self.text).strip("\n")
             ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
             self.out.append(f"{ticks}text\n{text}\n{ticks}")
             self.text = []
@@ -170,17 +178,26 @@ class Reader(HTMLParser):
             self.flush("- {}")
         elif tag in ("p", "div", "figure", "h1", "h2", "h3"):
             self.flush()
+        elif tag == "code":
+            self.code = max(0, self.code - 1)
 
     def handle_data(self, data: str) -> None:
         if not self.skipped:
-            self.text.append(data)
+            self.text.append((data, self.code > 0))
+
+    def taken(self) -> str:
+        """The text so far as Markdown: code in its marks, the rest as it is."""
+        parts = [("".join(text for text, _ in run), code) for code, run in groupby(self.text, lambda piece: piece[1])]
+        self.text = []
+        return "".join(
+            as_code(" ".join(text.split())) if code and text.strip() else literally(re.sub(r"\s+", " ", text))
+            for text, code in parts
+        ).strip()
 
     def flush(self, form: str = "{}") -> None:
         if self.table:
             return
-        text = literally(" ".join("".join(self.text).split()))
-        self.text = []
-        if text:
+        if text := self.taken():
             self.out.append(form.format(text))
 
 
