@@ -10,8 +10,8 @@
 #   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew;
 #                     SHARD=1/2: the first half)
 #   make setup        only the set-up, into .venv
-#   make claims       every claim, what the records say of it, and how many hold
-#   make lint         ruff, clang-format, mypy
+#   make claims       every claim, how good its prediction was, whether its gate holds  (ARGS=--release: fails while a GPU is waited for)
+#   make lint         ruff, clang-format, mypy, and the messages of new commits
 #   make lock         renew the locks  (UPGRADE=1: take newer versions)
 #   make clean        remove all that these made
 #
@@ -27,7 +27,8 @@
 #
 # PYTHON=python3.13 sets up with another Python (3.11 or newer): make test PYTHON=python3.13 ARGS=tests/softcuda/test_hook.py
 
-PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
+# The one in .venv, if it still starts: a distribution's upgrade takes away what it links to.
+PYTHON ?= $(shell .venv/bin/python -c '' 2>/dev/null && echo .venv/bin/python || echo python3)
 RUN := .venv/bin/python -m
 
 .PHONY: setup setup-site setup-print serve site offline pdf audit test record claims lint lock clean
@@ -64,7 +65,7 @@ record: setup
 	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY)) $(if $(UPDATE),--update) $(if $(SHARD),--shard $(SHARD))
 
 claims: setup-site
-	@$(RUN) warpbook claims
+	@$(RUN) warpbook claims $(ARGS)
 
 lint: setup
 	@tools/lint.sh

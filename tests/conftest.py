@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from warpbook.book import Book, here
-from warpbook.recorder import share
+from warpbook.records.recorder import share
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -115,9 +115,7 @@ def test_scripts_that_the_theme_does_not_have_fail_the_build(
         edit(name, f"{text(name)}\n{html}\n")
     edit("docs/zh/index.md", '---\ntitle: "<script>alert(2)</script>"\n---\n# 首页\n')
     edit("docs/glossary.toml", text("docs/glossary.toml").replace("Threads that", "Threads <b onclick='x'>that</b>"))
-    claim = '"claims": {"c": {"en": "<iframe>", "zh": "x", "published_link": "javascript:x"}}, "values"'
-    record = "records/nvidia-h200/copying.json"
-    edit(record, text(record).replace('"values"', claim))
+    edit("snippets/copying/claims.toml", '[copy.c]\nen = "<iframe>"\npublished_link = "javascript:x"\n')
     edit("docs/en/figures/a.svg", '<svg xmlns="http://www.w3.org/2000/svg">\n<script/></svg>\n')
     done = make(small_site, tmp_path / "site")
     assert done.returncode == 1 and not (tmp_path / "site").exists()
@@ -128,8 +126,8 @@ def test_scripts_that_the_theme_does_not_have_fail_the_build(
         ("docs/zh/index.md:2", "<script>"),
         ("docs/glossary.toml:7", "the attribute onclick of <b>"),
         ("docs/en/figures/a.svg:2", "<script>"),
-        ("records/nvidia-h200/copying.json:1", "<iframe>"),
-        ("records/nvidia-h200/copying.json:1", "the address 'javascript:x'"),
+        ("snippets/copying/claims.toml:2", "<iframe>"),
+        ("snippets/copying/claims.toml:3", "the address 'javascript:x'"),
     ):
         assert f"{where}: {what}" in done.stderr, done.stderr
 

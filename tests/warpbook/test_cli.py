@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import browsers, cli
+from warpbook import cli, tools
 from warpbook.book import Book, explain, write_bytes, write_cache
 
 COMMANDS = [
@@ -120,7 +120,7 @@ def test_a_browsers_driver_ends_with_us_and_may_close_its_browser_first(tmp_path
     """Stopped in any way, the driver is interrupted; one that does not listen is killed."""
 
     def stopped(process):
-        with browsers.driving(process) as driver:
+        with tools.driving(process) as driver:
             assert driver.stdout.readline() == "ready\n"
             sys.exit()
 

@@ -7,8 +7,9 @@ import zipfile
 
 import pytest
 
-from warpbook import bundle, explore, offline
+from warpbook.blocks import explore
 from warpbook.book import BookError
+from warpbook.exports import bundle, offline
 
 HOME = """<head><meta name="generator" content="mkdocs-1.6.1, mkdocs-material-9.8.1"><title>Warpbook</title>
 <link rel="canonical" href="https://site.test/"><link rel="icon" href="assets/logo.svg"></head>

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import pdf
 from warpbook.book import Book, BookError
+from warpbook.exports import pdf
 
 
 def test_pages_come_in_reading_order_by_part(book: Book) -> None:
@@ -33,7 +33,7 @@ def test_what_is_missing_is_said(book: Book, write, tmp_path, monkeypatch) -> No
     for name in ("index.html", "zh/index.html"):
         write(name, '<meta name="generator" content="mkdocs-1, mkdocs-material-9"><title>Warpbook</title>')
     write("sitemap.xml", "")
-    monkeypatch.setattr(pdf.browsers, "find", lambda: None)
+    monkeypatch.setattr(pdf.tools, "chromium", lambda: None)
     with pytest.raises(BookError, match=r"no Chromium here; install it .* or name one with --browser"):
         pdf.write(book, tmp_path, "en")
     with pytest.raises(BookError, match=r"warpbook-en\.pdf: /nowhere/chromium does not print: .*"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import policy
+from warpbook.site import policy
 
 THEMES = """<script>(() => {
 a();

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import cli, site
+from warpbook import cli
 from warpbook.book import Book, BookError
+from warpbook.site import builder
 
 Write = Callable[[str, str], Path]
 HOME = (
@@ -42,7 +43,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 def test_a_new_folder_an_empty_one_and_a_built_site_may_be_replaced(repository, built, tmp_path):
     (tmp_path / "empty").mkdir()
     for output in (tmp_path / "new", tmp_path / "empty", built, repository.root / "site"):
-        site.check_replaceable(repository, output)
+        builder.check_replaceable(repository, output)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_what_is_no_site_is_refused_and_stays(repository, built, tmp_path, write
     (tmp_path / "dangling").symlink_to(tmp_path / "gone")
     before = everything(tmp_path)
     with pytest.raises(BookError, match=why) as error:
-        site.build(repository, tmp_path / output)
+        builder.build(repository, tmp_path / output)
     assert "\n" not in str(error.value)
     assert everything(tmp_path) == before
 
@@ -80,20 +81,20 @@ def test_the_home_folder_is_refused_even_if_it_is_empty(repository, tmp_path, mo
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with pytest.raises(BookError, match="your home folder"):
-        site.check_replaceable(repository, tmp_path / "home")
+        builder.check_replaceable(repository, tmp_path / "home")
 
 
 @pytest.mark.parametrize("name", ["photos/one.jpg", ".git/HEAD", "CNAME"])
 def test_what_somebody_put_into_a_built_site_is_not_deleted(repository, built, write, name):
     write(f"site/{name}", "")
     with pytest.raises(BookError, match=f"{name.split('/')[0]}: is no part of the site"):
-        site.check_replaceable(repository, built)
+        builder.check_replaceable(repository, built)
 
 
 def test_a_site_that_cannot_be_put_in_place_leaves_the_old_one(built, tmp_path):
     before = everything(built)
     with pytest.raises(OSError, match="No such file"):
-        site.replace(built, tmp_path / "never made", tmp_path / "old")
+        builder.replace(built, tmp_path / "never made", tmp_path / "old")
     assert everything(built) == before
 
 

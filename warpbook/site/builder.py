@@ -1,0 +1,275 @@
+"""Build both languages, side by side: English at the root, Chinese under zh/. `preview` serves them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from warpbook.book import CONFIGS, LANGUAGES, PLACES, Book, BookError, explain
+from warpbook.exports import downloads
+
+SITE_URL = "https://warpbook.example/"
+# What every process of a build imports, imported once. Nothing of warpbook itself: `serve` outlives edits of it.
+SHARED = (
+    "jieba",
+    "material.plugins.search.plugin",
+    "mkdocs.commands.build",
+    "mkdocs.contrib.search",
+    "mkdocs_jupyter.plugin",
+    "pymdownx.superfences",
+    "pytest_codeblocks",
+)
+Tell = Callable[[str], None]
+
+
+def build(book: Book, output: Path, strict: bool = True) -> Path:
+    """Build the site into `output`, which stays as it was if anything is wrong.
+
+    Raises BookError, too, where `output` holds anything else than a site that this function built.
+    """
+    from warpbook.site import style
+
+    check_replaceable(book, output)
+    output = output.resolve()  # "." has neither a name nor a parent
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
+        new = Path(folder, "new")
+        jobs = [Job(build_into, book, language, new, strict) for language in LANGUAGES]
+        try:
+            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(tell))))
+        finally:
+            for job in jobs:
+                job.stop()
+        if wrong:
+            raise BookError("\n".join(wrong))
+        try:
+            style.trim(new)
+        except OSError as error:
+            raise BookError(explain(error, new)) from error
+        check_replaceable(book, output)  # the build took a while
+        replace(output, new, Path(folder, "old"))
+    return output
+
+
+def replace(output: Path, new: Path, old: Path) -> None:
+    """Put `new` where `output` is, and `output` where `old` is; if that fails, `output` is back in its place."""
+    if output.exists():
+        output.rename(old)
+    try:
+        new.rename(output)
+    except BaseException:
+        if old.exists():
+            old.rename(output)
+        raise
+
+
+def tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def build_into(tell: Tell, book: Book, language: str, root: Path, strict: bool, url: str | None = None) -> None:
+    """Build one language where it belongs in a whole site."""
+    try:
+        build_language(book, language, root / PLACES[language], strict, url, tell)
+    except OSError as error:
+        raise BookError(explain(error, root)) from error
+
+
+def build_language(
+    book: Book, language: str, output: Path, strict: bool, url: str | None = None, tell: Tell = tell
+) -> None:
+    """Build one language, for `url` if it is only served. `tell` is given each warning as a line."""
+    from mkdocs.commands.build import build as build_site
+    from mkdocs.exceptions import Abort, MkDocsException
+
+    with messages(tell) as log:
+        try:
+            config = configuration(book, language, output, strict, url)
+            build_site(config)
+            config.plugins.on_shutdown()
+        except Abort:
+            raise BookError(f"{CONFIGS[language]}: {len(log.told)} warnings above; nothing was built") from None
+        except MkDocsException as error:
+            raise BookError(f"{CONFIGS[language]}: {error}") from None
+
+
+def configuration(book: Book, language: str, output: Path, strict: bool, url: str | None) -> Any:
+    """MkDocs' configuration of one language. Raises MkDocs' own errors."""
+    from mkdocs.config import load_config
+
+    base = (url or os.environ.get("SITE_URL") or SITE_URL).rstrip("/") + "/"
+    place = f"{PLACES[language]}/" if PLACES[language] else ""
+    file = str(book.root / CONFIGS[language])
+    config = load_config(file, strict=strict, site_dir=str(output), site_url=base + place)
+    config.extra["serving"] = url is not None
+    return config
+
+
+class Lines(logging.Handler):
+    """Warnings as plain lines, each once: several pages may lack the same record."""
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__(logging.WARNING)
+        self.tell = tell
+        self.told: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage() not in self.told:
+            self.told.add(record.getMessage())
+            self.tell(self.format(record))
+
+
+@contextmanager
+def messages(tell: Tell) -> Iterator[Lines]:
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)  # it says otherwise how long its dictionary took
+    log, lines = logging.getLogger("mkdocs"), Lines(tell)
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)  # a strict build counts warnings on this logger
+    log.propagate = False
+    try:
+        yield lines
+    finally:
+        log.removeHandler(lines)
+
+
+# -- where a site may be written ---------------------------------------------------------------------------------------
+
+# Beside pages and what docs/en holds. A built site has no marker, which would be published with it.
+PARTS = {
+    "404.html",
+    "assets",
+    "feed.xml",
+    "llms.txt",
+    "notebooks",
+    "records",
+    "robots.txt",
+    "search",
+    "sitemap.xml",
+    "sitemap.xml.gz",
+    "snippets",
+    *PLACES.values(),
+}
+SOURCES = ("docs", "records", "snippets", "softcuda", "tests", "theme", "tools", "warpbook", ".git", ".venv")
+
+
+def check_replaceable(book: Book, output: Path) -> None:
+    """Raise BookError unless a site may be written to `output`: it is absent, an empty folder or a built site.
+
+    A built site to which somebody has added a file or a folder is refused, since the next build would delete it.
+    """
+    name, resolved = book.relative(output), output.resolve()
+    if output.is_symlink():
+        raise BookError(f"{name}: a symbolic link; give --output the folder it points to, {resolved}")
+    for place, what in ((book.root, "the repository"), (Path.home(), "your home folder")):
+        if place.resolve().is_relative_to(resolved):
+            raise BookError(f"{resolved}: is or contains {what}; choose a new folder as --output")
+    for source in SOURCES:
+        if resolved.is_relative_to((book.root / source).resolve()):
+            raise BookError(f"{name}: lies in {source}/, among the book's sources; choose another --output")
+    if not resolved.parent.is_dir():
+        raise BookError(f"{name}: there is no folder {output.parent}; create it, or choose another --output")
+    if not output.exists():
+        return
+    if not output.is_dir():
+        raise BookError(f"{name}: a file; choose a new folder as --output")
+    found = sorted(path.name for path in output.iterdir())
+    if not found:
+        return
+    if not downloads.is_built(output):
+        raise BookError(f"{name}: is not empty, and holds no site built by Warpbook; choose another --output")
+    if added := [one for one in found if one not in parts(book, output)]:
+        raise BookError(f"{name}/{added[0]}: is no part of the site, and would be deleted; move it away first")
+
+
+def parts(book: Book, site: Path) -> set[str]:
+    """What may be in a built site's own folder: its pages, by its own map of them, and what comes with them."""
+    addresses = re.findall(r"<loc>([^<]*)</loc>", (site / "sitemap.xml").read_text("utf-8", errors="replace"))
+    home = min(addresses, key=len, default="")
+    names = {address.removeprefix(home).split("/")[0] for address in addresses}
+    pages = {f"{name or 'index'}{ending}" for name in names for ending in ("", ".md", ".ipynb", ".html")}
+    files = {downloads.ARCHIVE, *map(downloads.pdf_name, LANGUAGES)}
+    docs = {path.name for path in (book.docs / "en").glob("*")}
+    return PARTS | pages | files | docs
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+def processes() -> ForkServerContext:
+    """Processes that begin with MkDocs and its plugins imported."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(SHARED))
+    return context
+
+
+class Job:
+    """A process that runs `work(tell, *arguments)`; what it tells, and what becomes of it, comes through a pipe."""
+
+    def __init__(self, work: Callable[..., None], *arguments: object) -> None:
+        context = processes()
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.process: BaseProcess = context.Process(
+            target=run, args=(theirs, dict(os.environ), work, arguments), daemon=True
+        )
+        self.process.start()
+        theirs.close()
+
+    def outcome(self, tell: Tell) -> str:
+        """Wait for the end, passing on what is told; what went wrong, or nothing."""
+        try:
+            while True:
+                kind, text = self.pipe.recv()
+                if kind == "end":
+                    return str(text)
+                tell(str(text))
+        except (EOFError, OSError):
+            self.process.join()
+            return f"a process of the build ended by itself (exit status {self.process.exitcode})"
+
+    def stop(self) -> None:
+        stop(self.process)
+
+
+def run(
+    pipe: Connection, environment: dict[str, str], work: Callable[..., None], arguments: tuple[object, ...]
+) -> None:
+    begin(environment)
+    try:
+        work(lambda line: pipe.send(("line", line)), *arguments)
+    except BookError as error:
+        pipe.send(("end", str(error)))
+    except OSError as error:
+        pipe.send(("end", explain(error)))
+    except Exception:
+        pipe.send(("end", traceback.format_exc()))
+    else:
+        pipe.send(("end", ""))
+
+
+def stop(process: BaseProcess) -> None:
+    process.terminate()
+    process.join(1)
+    process.kill()  # one that would not end
+    process.join()
+
+
+def begin(environment: dict[str, str]) -> None:
+    """In a new process: take the parent's environment, leave Ctrl-C to it, and end at its word with no half file."""
+    os.environ.clear()  # of the day when the first process was made
+    os.environ.update(environment)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
