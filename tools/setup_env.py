@@ -427,17 +427,22 @@ def without(step: Step, stamps: dict[str, str]) -> dict[str, str]:
     return {name: inputs for name, inputs in stamps.items() if name not in (step.name, *step.covers, *step.undoes)}
 
 
-def set_up(wanted: str) -> None:
-    stamps = read_stamps()
+def to_do(wanted: str, stamps: dict[str, str]) -> list[Step]:
     plan = steps(wanted)
     undone = {name for step in plan if not up_to_date(step, stamps) for name in (step.name, *step.undoes)}
-    todo = [step for step in plan if step.name in undone]
+    return [step for step in plan if step.name in undone]
+
+
+def set_up(wanted: str) -> None:
+    stamps = read_stamps()
+    todo = to_do(wanted, stamps)
     if not todo:
         return
-    if "venv" in undone:
+    new_venv = todo[0].name == "venv"
+    if new_venv:
         check_own_venv(stamps)
-    check_machine(wanted, new_venv="venv" in undone)
-    if "venv" in undone and (reason := why_anew()):
+    check_machine(wanted, new_venv=new_venv)
+    if new_venv and (reason := why_anew()):
         print(f".venv is made anew: {reason}", flush=True)
     VENV.mkdir(exist_ok=True)
     LOG.write_text("")
@@ -450,6 +455,16 @@ def set_up(wanted: str) -> None:
         stamps |= {step.name: step.inputs, **step.covers}
         write_stamps(stamps)
         print(f"{time.monotonic() - start:.1f} s", flush=True)
+
+
+def can_write() -> bool:
+    """Whether another set-up could be kept out, for which a file is locked."""
+    try:
+        CACHE.mkdir(exist_ok=True)
+        (CACHE / "setup.lock").open("a").close()
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -478,11 +493,16 @@ def main() -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, stop)
     try:
-        CACHE.mkdir(exist_ok=True)
-        with only_one():
-            set_up(sys.argv[1])
+        if can_write() or to_do(sys.argv[1], read_stamps()):  # a read-only checkout that is set up is as good
+            CACHE.mkdir(exist_ok=True)
+            with only_one():
+                set_up(sys.argv[1])
     except SetupError as error:
         print(f"\nset-up: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        where = error.filename2 or error.filename or LOG
+        print(f"\nset-up: {where}: {error.strerror}; make room, and {ROOT} writable", file=sys.stderr)
         return 1
     except Stopped as stopped:
         print("\nset-up: stopped; the same command goes on where it was", file=sys.stderr)

@@ -21,13 +21,13 @@ from mkdocs.utils import get_relative_url
 
 from warpbook import tools
 from warpbook.blocks import ends
-from warpbook.book import Book, BookError, write_text
+from warpbook.book import LANGUAGES, Book, BookError, write_text
 from warpbook.exports import exports, plain
 from warpbook.pipeline import typography
 from warpbook.pipeline.parsed import CURRENT, Context
 from warpbook.records.values import Values
 from warpbook.site import feed, labs, minify, policy, prune, search, sitemap, style
-from warpbook.source import describe
+from warpbook.source import allowed_html, describe
 from warpbook.source.pages import Page
 
 log = logging.getLogger("mkdocs.warpbook")
@@ -57,6 +57,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, the feed, KaTeX's fonts, the records that numbers link to, a lab page a program."""
+    if state.language == LANGUAGES[0] and config.plugins["material/search"].config.enabled:  # once for a whole site
+        for problem in allowed_html.source_problems(state.book):
+            log.warning(problem)
     parts = (f"{style.FOLDER}/", f"{search.FOLDER}/")
     for file in [file for file in files if file.src_uri.startswith(parts) or style.is_theirs(file.src_uri)]:
         files.remove(file)
@@ -214,7 +217,16 @@ def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
     )
     output = named(re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output))
     output = minify.page(valid(search.place(output)))
-    return output if config.extra.get("serving") else policy.with_policy(output)  # live reload is an inline script
+    theme = state.book.root / "theme"
+    if found := policy.refused(output, theme):
+        name = page.file.src_uri
+        source = Path(str(page.file.abs_src_path))
+        lines = allowed_html.prose_of(Page(state.book, source)) if source.suffix == ".md" else []
+        for problem in allowed_html.located(found, lines, allowed_html.sources(state.book, state.language)):
+            log.warning(f"{name}: {problem}" if problem in {one.says for one in found} else problem)
+    return (
+        output if config.extra.get("serving") else policy.with_policy(output, theme)
+    )  # live reload is an inline script
 
 
 def valid(output: str) -> str:
@@ -227,7 +239,9 @@ def valid(output: str) -> str:
 def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
     """404.html is no page."""
     output = valid(search.place(output))
-    return policy.with_policy(output) if template_name.endswith(".html") and not config.extra.get("serving") else output
+    if config.extra.get("serving") or not template_name.endswith(".html"):
+        return output
+    return policy.with_policy(output, state.book.root / "theme")
 
 
 @event_priority(-50)  # after Material has written its index
