@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -60,7 +61,14 @@ def gone(processes: list[psutil.Process]) -> bool:
 
 
 @pytest.fixture
-def start(small_site: Book, tmp_path: Path) -> Iterator[Start]:
+def temporary() -> Iterator[Path]:
+    """An empty folder for temporary files; not tmp_path, whose name can be too long for a socket's."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def start(small_site: Book, temporary: Path) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def start() -> Serving:
@@ -68,13 +76,13 @@ def start(small_site: Book, tmp_path: Path) -> Iterator[Start]:
                 background(
                     [sys.executable, "-m", "warpbook", "serve", "--port", "0"],
                     cwd=small_site.root,
-                    env={**os.environ, "PYTHONPATH": str(small_site.root), "TMPDIR": str(tmp_path)},
+                    env={**os.environ, "PYTHONPATH": str(small_site.root), "TMPDIR": str(temporary)},
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                     text=True,
                 )
             )
-            serving = Serving(process, tmp_path)
+            serving = Serving(process, temporary)
             stack.callback(serving.clear_away)
             return serving
 
@@ -143,14 +151,14 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_a_job_ends_with_what_it_has_started(tmp_path: Path, how: str) -> None:
+def test_a_job_ends_with_what_it_has_started(tmp_path: Path, temporary: Path, how: str) -> None:
     """Its own end is asked for, and it would not; or the process that has begun it is killed."""
     (tmp_path / "job.py").write_text(JOB)
     root = str(Path(__file__).parents[2])
     with background(
         [sys.executable, "job.py"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"},
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{root}", "TMPDIR": str(temporary)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

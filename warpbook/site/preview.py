@@ -87,8 +87,10 @@ def temporary_folder() -> Iterator[Path]:
     with (folder / "new").open("w") as owner:
         fcntl.flock(owner, fcntl.LOCK_EX)
         (folder / "new").rename(folder / OWNER)  # nobody sees it without its lock
-        # For the fork server's socket, which is otherwise in a folder of its own that would stay after a kill.
-        current_process()._config["tempdir"] = str(folder)  # type: ignore[attr-defined]
+        # For the fork server's socket, which is otherwise in a folder of its own that would stay after a kill. The
+        # system limits a socket's path to 107 bytes.
+        if len(os.fsencode(folder / "listener-12345678")) <= 107:
+            current_process()._config["tempdir"] = str(folder)  # type: ignore[attr-defined]
         try:
             yield folder
         finally:
