@@ -27,6 +27,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.inputs("tools/setup_env.py", "Makefile")
+
 ROOT = Path(__file__).parents[2]
 MOMENTS = 40
 
