@@ -11,7 +11,7 @@
 #   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew;
 #                     SHARD=1/2: the first half)
 #   make setup        only the set-up, into .venv
-#   make claims       every claim, what the records say of it, and how many hold
+#   make claims       every claim, how good its prediction was, whether its gate holds  (ARGS=--release: fails while a GPU is waited for)
 #   make lint         ruff, clang-format, mypy, and the messages of new commits
 #   make lock         renew the locks  (UPGRADE=1: take newer versions)
 #   make clean        remove all that these made
@@ -66,7 +66,7 @@ record: setup
 	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY)) $(if $(UPDATE),--update) $(if $(SHARD),--shard $(SHARD))
 
 claims: setup-site
-	@$(RUN) warpbook claims
+	@$(RUN) warpbook claims $(ARGS)
 
 lint: setup
 	@tools/lint.sh

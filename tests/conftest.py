@@ -9,7 +9,7 @@ import pytest
 import unchanged
 
 from warpbook.book import Book, here
-from warpbook.recorder import share
+from warpbook.records.recorder import share
 
 ROOT = Path(__file__).resolve().parents[1]
 # What tests depend on that do not say it themselves; tests that lie elsewhere are always run.

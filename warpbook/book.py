@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 LANGUAGES = ("en", "zh")
+BOOKS = {"en": "Warpbook", "zh": "线程束手册"}
+CONFIGS = {"en": "mkdocs.yml", "zh": "mkdocs.zh.yml"}  # MkDocs'
+PLACES = {"en": "", "zh": "zh"}  # of a language's home page, below the site's
 SOFTCUDA = "softcuda"
 PRIMARY = "nvidia-h200"  # the device whose numbers the pages quote
 

@@ -42,17 +42,18 @@ def main(arguments: list[str] | None = None) -> int:
     linked = commands.add_parser("links", help="internal links of the built site; with --external, every other one too")
     linked.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
     linked.add_argument("--external", action="store_true", help="ask other hosts for what the pages refer to")
-    held = commands.add_parser("claims", help="every claim and what the records say of it; status 1 if one falls short")
+    held = commands.add_parser("claims", help="every claim, how good its prediction was, and whether its gate holds")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
+    held.add_argument("--release", action="store_true", help="fail while anything has not been measured on a GPU")
     options = parser.parse_args(arguments)
     book = here()
     try:
         if options.command == "serve":
-            from warpbook import preview  # MkDocs is not on a machine that only records
+            from warpbook.site import preview
 
             preview.serve(book, options.host, options.port)
         elif options.command == "site":
-            from warpbook import site as builder
+            from warpbook.site import builder as builder
 
             start = time.monotonic()
             output = builder.build(book, options.output or book.root / "site")
@@ -65,15 +66,15 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "audit":
             return audit(book, options)
         elif options.command == "record":
-            from warpbook.recorder import record as run
+            from warpbook.records.recorder import record as run
 
             return 1 if run(book, options.only, options.update, shard=options.shard) else 0
         elif options.command == "merge":
-            from warpbook.recorder import merge as take_in
+            from warpbook.records.recorder import merge as take_in
 
             print("\n".join(take_in(book, options.folders)))
         elif options.command == "followed":
-            from warpbook import translation
+            from warpbook.source import translation
 
             for target in options.pages:
                 marked = [section.anchor for section in translation.mark(book, target)]
@@ -81,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "links":
             return links(book, options.site or book.root / "site", options.external)
         elif options.command == "claims":
-            return claims(book, options.device)
+            return claims(book, options.device, options.release)
         else:
             return check(book)
     except BookError as error:
@@ -94,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def offline_site(book: Book, site: Path) -> int:
-    from warpbook import downloads, offline
+    from warpbook.exports import downloads, offline
 
     archive = offline.pack(site)
     downloads.show(site)
@@ -103,7 +104,7 @@ def offline_site(book: Book, site: Path) -> int:
 
 
 def pdf(book: Book, site: Path, browser: str | None) -> int:
-    from warpbook import downloads, pdf
+    from warpbook.exports import downloads, pdf
 
     for language in LANGUAGES:
         start = time.monotonic()
@@ -117,9 +118,10 @@ def pdf(book: Book, site: Path, browser: str | None) -> int:
 
 
 def audit(book: Book, options: argparse.Namespace) -> int:
-    from warpbook import audit, site
+    from warpbook.check import audit
+    from warpbook.site import builder
 
-    place = options.site or site.build(book, book.root / "site")
+    place = options.site or builder.build(book, book.root / "site")
     if not (place / "index.html").exists():
         raise BookError(f"{place}: no site there; build it with `make site`")
     wrong = audit.audit(book, place, options.only, options.quick, options.update)
@@ -133,8 +135,8 @@ def shard(text: str) -> tuple[int, int]:
     return int(i), int(n)
 
 
-def claims(book: Book, devices: list[str]) -> int:
-    from warpbook import claims, records
+def claims(book: Book, devices: list[str], release: bool) -> int:
+    from warpbook.records import claims, records
 
     known = records.devices(book)
     for device in devices:
@@ -142,11 +144,13 @@ def claims(book: Book, devices: list[str]) -> int:
             raise BookError(f'no records of "{device}"; there are: {", ".join(known)}')
     found = claims.everything(book, devices or known)
     print(claims.table(found))
-    return 1 if any(one.falls_short for one in found) else 0
+    missing = claims.unreleased(book) if release else []
+    print("".join(f"{line}\n" for line in missing), end="")
+    return 1 if missing or any(one.falls_short for one in found) else 0
 
 
 def links(book: Book, site: Path, outside: bool) -> int:
-    from warpbook import links
+    from warpbook.check import links
 
     if not (site / "index.html").exists():
         raise BookError(f"{book.relative(site)}: no site there; build it with `make site`")
@@ -157,10 +161,10 @@ def links(book: Book, site: Path, outside: bool) -> int:
 
 
 def check(book: Book) -> int:
-    from warpbook.checks import problems
+    from warpbook.check.checks import problems, waiting
 
     found = problems(book, [SOFTCUDA, PRIMARY])
-    for line in found:
+    for line in [*found, *waiting(book, [PRIMARY])]:
         print(line)
     print(f"{len(found)} problems" if found else "pages, records and claims are in order")
     return 1 if found else 0

@@ -5,16 +5,16 @@ from __future__ import annotations
 import depends
 import pytest
 
-from warpbook import gutter
 from warpbook.book import BookError, here
-from warpbook.pages import pair_of_pages
+from warpbook.records import lines
+from warpbook.source.pages import pair_of_pages
 
 BOOK = here()
-ARTICLES = [article for article in BOOK.articles() if gutter.wanted(pair_of_pages(BOOK, article))]
+ARTICLES = [article for article in BOOK.articles() if lines.wanted(pair_of_pages(BOOK, article))]
 SHOWN = [
     (article, program)
     for article in ARTICLES
-    for program in dict.fromkeys(one.program for one in gutter.wanted(pair_of_pages(BOOK, article)))
+    for program in dict.fromkeys(one.program for one in lines.wanted(pair_of_pages(BOOK, article)))
 ]
 
 pytestmark = pytest.mark.timeout(900)
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.timeout(900)
 
 @pytest.mark.parametrize("article", ARTICLES)
 def test_the_record_of_lines_is_fresh(article: str) -> None:
-    if lines := gutter.stale(BOOK, article):
-        pytest.fail("\n".join(lines), pytrace=False)
+    if found := lines.stale(BOOK, article):
+        pytest.fail("\n".join(found), pytrace=False)
 
 
 @pytest.mark.inputs(by=depends.of_both_pages)
@@ -31,15 +31,15 @@ def test_the_record_of_lines_is_fresh(article: str) -> None:
 def test_lines_are_counted_as_recorded(article: str, program: str) -> None:
     pages = pair_of_pages(BOOK, article)
     try:
-        now = gutter.measure(pages[0], gutter.wanted(pages), program)
+        now = lines.measure(pages[0], lines.wanted(pages), program)
     except BookError as error:
         pytest.fail(f"{error}\n{getattr(error, 'traceback', '')}", pytrace=False)
-    assert now == gutter.read(BOOK, article)[program]
+    assert now == lines.read(BOOK, article)[program]
 
 
 @pytest.mark.parametrize("article", ARTICLES)
 def test_both_languages_show_the_same_launches(article: str) -> None:
-    english, chinese = (gutter.wanted([page]) for page in pair_of_pages(BOOK, article))
+    english, chinese = (lines.wanted([page]) for page in pair_of_pages(BOOK, article))
     assert english == chinese
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from warpbook.book import LANGUAGES, here
-from warpbook.pages import Page
+from warpbook.source.pages import Page
 
 BOOK = here()
 

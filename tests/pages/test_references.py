@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warpbook import references
 from warpbook.book import here
+from warpbook.source import references
 
 
 def test_the_graph_follows_the_pages() -> None:

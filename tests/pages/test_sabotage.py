@@ -14,10 +14,11 @@ from pathlib import Path
 import depends
 import pytest
 
-from warpbook import compare, records
 from warpbook.book import SOFTCUDA, Book, BookError, here
-from warpbook.pages import Page
-from warpbook.run import RunError, present_device, run_page, run_program
+from warpbook.records import records
+from warpbook.run import compare
+from warpbook.run.run import RunError, present_device, run_page, run_program
+from warpbook.source.pages import Page
 
 BOOK = here()
 SABOTAGE = Path(__file__).with_name("sabotage")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from looker import Looker, said
 
-from warpbook import browsers, mathematics
+from warpbook import tools
 from warpbook.book import Book
 
 PAGE = """# Copying { #copying }
@@ -76,9 +76,9 @@ def serve() -> Iterator[Callable[[Path], str]]:
 @pytest.fixture(scope="session")
 def browser() -> str:
     """Debian's Chromium or one of Playwright's; skipped loudly where there is none, but never in CI."""
-    if found := browsers.find():
+    if found := tools.chromium():
         return found
-    said = f"THE SITE WAS NOT LOOKED AT: {browsers.ADVICE}"
+    said = f"THE SITE WAS NOT LOOKED AT: {tools.CHROMIUM_ADVICE}"
     if os.environ.get("CI"):
         pytest.fail(said, pytrace=False)
     pytest.skip(said)
@@ -89,9 +89,9 @@ def validate(book: Book) -> Callable[[Path], None]:
     """Hold a built site against the HTML standard."""
 
     def run(site: Path) -> None:
-        command = [mathematics.node(), str(Path(__file__).with_name("validate.mjs"))]
+        command = [tools.node(), str(Path(__file__).with_name("validate.mjs"))]
         done = subprocess.run(
-            [*command, str(mathematics.modules(book)), str(site)], capture_output=True, encoding="utf-8", timeout=280
+            [*command, str(tools.modules(book)), str(site)], capture_output=True, encoding="utf-8", timeout=280
         )
         assert done.returncode == 0, done.stderr
         told(json.loads(done.stdout))
@@ -107,7 +107,7 @@ def told(problems: list[dict[str, str]]) -> None:
 @pytest.fixture(scope="session")
 def looker(book: Book, browser: str) -> Iterator[Looker]:
     script = str(Path(__file__).with_name("browser.mjs"))
-    looker = Looker([mathematics.node(), script, str(mathematics.modules(book)), browser])
+    looker = Looker([tools.node(), script, str(tools.modules(book)), browser])
     yield looker
     looker.stop()
 

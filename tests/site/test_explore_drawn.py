@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from warpbook.blocks.explore import FIGURES
 from warpbook.book import Book, write_text
-from warpbook.explore import FIGURES
-from warpbook.site import build
+from warpbook.site.builder import build
 
 CONFIG = """INHERIT: {parent}
 docs_dir: docs/{language}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from test_builds import make
+from warpbook.pages import Page
 
 from warpbook import records
 from warpbook.book import Book, write_json, write_text
-from warpbook.pages import Page
 
 FIRST, ROWS = 21, 12  # the listing's first line in its file, well below the file's top, and how many it has
 KERNEL = "\n".join(

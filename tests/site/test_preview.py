@@ -94,7 +94,7 @@ def replaced(old: str, new: str) -> Change:
             "new -->",
         ),
         ("mkdocs.yml", replaced("Copying: copying.md", "Copies: copying.md"), "", "Copies"),
-        ("warpbook/takeaway.py", replaced("Take this page", "Walk away"), "copying/", "Walk away"),
+        ("warpbook/exports/exports.py", replaced("Take this page", "Walk away"), "copying/", "Walk away"),
     ],
     ids=["English", "Chinese", "kernel", "record", "glossary", "template", "navigation", "code"],
 )

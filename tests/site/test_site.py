@@ -16,9 +16,13 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from warpbook import audit, describe, downloads, links, mathematics, offline, pdf, policy, search, tracks, typography
+from warpbook import tools
 from warpbook.book import Book, BookError, here
-from warpbook.site import build
+from warpbook.check import audit, links
+from warpbook.exports import downloads, offline, pdf
+from warpbook.site import policy, search, typography
+from warpbook.site.builder import build
+from warpbook.source import describe, tracks
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +111,7 @@ def test_a_query_finds_its_page_among_the_first_three(language: str, site: Path)
     """The site's own worker and index are asked, without a browser."""
     wanted = queries(language)
     script = Path(__file__).with_name("search.mjs")
-    command = [mathematics.node(), str(script), str(site / PLACES[language]), json.dumps(list(wanted))]
+    command = [tools.node(), str(script), str(site / PLACES[language]), json.dumps(list(wanted))]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
     assert done.returncode == 0, done.stderr
     answers = [found[:3] for found in json.loads(done.stdout)]

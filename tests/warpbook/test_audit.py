@@ -7,9 +7,9 @@ import urllib.request
 
 import pytest
 
-from warpbook import audit
-from warpbook.audit import Seen, Weight
 from warpbook.book import BookError
+from warpbook.check import audit
+from warpbook.check.audit import Seen, Weight
 
 PAGE = (
     '<link rel="icon" href="../logo.svg"><link rel="stylesheet" href="../site.css"><script src="../a.js"></script>'

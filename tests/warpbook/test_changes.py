@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import changes
 from warpbook.book import BookError
+from warpbook.source import changes
 
 TWO = """
 [[change]]

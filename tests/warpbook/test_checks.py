@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from warpbook.checks import parted, unnamed, unread
-from warpbook.counters import METRICS, parse
-from warpbook.pages import Page
+from warpbook.check.checks import parted, unnamed, unread
+from warpbook.records.counters import METRICS, parse
+from warpbook.source.pages import Page
 
 EN = "# X\n\n```python\na = 1  # one\n```\n\n```cuda\nint a;\n```\n"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import citation
+from warpbook.blocks import citation
 from warpbook.book import here
-from warpbook.pages import Page
+from warpbook.source.pages import Page
 
 CHANGES = """
 [[change]]

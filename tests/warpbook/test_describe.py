@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warpbook import describe
-from warpbook.pages import Page
+from warpbook.source import describe
+from warpbook.source.pages import Page
 
 
 def test_the_front_matter_comes_first(small, write):

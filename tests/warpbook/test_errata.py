@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import errata
 from warpbook.book import BookError
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.values import Values
+from warpbook.pipeline.render import markdown_of
+from warpbook.records.values import Values
+from warpbook.source import errata
+from warpbook.source.pages import Page
 
 ARTICLE = """# Launching { #launching }
 

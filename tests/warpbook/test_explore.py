@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import explore
+from warpbook.blocks import explore
 from warpbook.book import BookError
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.values import Values
+from warpbook.pipeline.render import markdown_of
+from warpbook.records.values import Values
+from warpbook.source.pages import Page
 
 GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
 SHARED = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"

@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from warpbook import changes, feed
+from warpbook.site import feed
+from warpbook.source import changes
 
 CHANGES = """
 [[change]]

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from warpbook import glossary
 from warpbook.book import BookError
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.values import Values
+from warpbook.pipeline.render import markdown_of
+from warpbook.records.values import Values
+from warpbook.source import glossary
+from warpbook.source.pages import Page
 
 TERMS = """
 [[group]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import goals, tracks
 from warpbook.book import BookError
-from warpbook.pages import Page, pair_of_pages
+from warpbook.source import goals, tracks
+from warpbook.source.pages import Page, pair_of_pages
 
 EN = """# X
 

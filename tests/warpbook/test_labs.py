@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbook.labs import cells
+from warpbook.site.labs import cells
 
 
 def test_only_the_coloured_code_is_kept():

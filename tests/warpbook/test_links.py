@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbook import links
+from warpbook.check import links
 
 
 def test_pages_files_and_anchors(tmp_path, write):

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from warpbook import listings, render
+from warpbook.blocks import listings
 from warpbook.book import Book, BookError, write_text
-from warpbook.pages import Page
-from warpbook.values import Values
+from warpbook.pipeline import render
+from warpbook.records.values import Values
+from warpbook.source.pages import Page
 
 KERNEL = """// Adds.
 // --8<-- [start:add]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from warpbook import notebooks, plain
 from warpbook.book import here
-from warpbook.compare import difference
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.run import run_page, run_program
-from warpbook.values import Values
+from warpbook.exports import notebooks, plain
+from warpbook.pipeline.render import markdown_of
+from warpbook.records.values import Values
+from warpbook.run.compare import difference
+from warpbook.run.run import run_page, run_program
+from warpbook.source.pages import Page
 
 BOOK = here()
 PROGRAMS = [

@@ -7,8 +7,9 @@ import zipfile
 
 import pytest
 
-from warpbook import bundle, explore, offline
+from warpbook.blocks import explore
 from warpbook.book import BookError
+from warpbook.exports import bundle, offline
 
 HOME = """<head><link rel="canonical" href="https://site.test/"><link rel="icon" href="assets/logo.svg"></head>
 <a href="track/a/#b">A</a> <a href=".">Home</a>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warpbook.book import BookError
-from warpbook.pages import Page
+from warpbook.source.pages import Page
 
 FENCES = """# A page
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import pdf
 from warpbook.book import Book, BookError
+from warpbook.exports import pdf
 
 
 def test_pages_come_in_reading_order_by_part(book: Book) -> None:
@@ -31,7 +31,7 @@ def test_what_is_missing_is_said(book: Book, write, tmp_path, monkeypatch) -> No
     with pytest.raises(BookError, match="no site there; build it with `make site`"):
         pdf.write(book, tmp_path, "en")
     write("index.html", "")
-    monkeypatch.setattr(pdf.browsers, "find", lambda: None)
+    monkeypatch.setattr(pdf.tools, "chromium", lambda: None)
     with pytest.raises(BookError, match=r"no Chromium here; install it .* or name one with --browser"):
         pdf.write(book, tmp_path, "en")
     with pytest.raises(BookError, match=r"warpbook-en\.pdf: /nowhere/chromium does not print: .*"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import llms, plain
 from warpbook.book import LANGUAGES, here
-from warpbook.pages import Page
-from warpbook.render import Rendered, markdown_of
-from warpbook.values import Values
+from warpbook.exports import llms, plain
+from warpbook.pipeline.render import Rendered, markdown_of
+from warpbook.records.values import Values
+from warpbook.source.pages import Page
 
 BOOK = here()
 VALUES = Values(BOOK)

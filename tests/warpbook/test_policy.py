@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbook import policy
+from warpbook.site import policy
 
 PAGE = (
     '<head><meta charset="utf-8"><script>a()</script><script src="b.js"></script>'

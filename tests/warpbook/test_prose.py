@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import records
-from warpbook.pages import Page
-from warpbook.prose import bare
-from warpbook.render import markdown_of
-from warpbook.values import Values
+from warpbook.pipeline.render import markdown_of
+from warpbook.records import records
+from warpbook.records.values import Values
+from warpbook.source.pages import Page
+from warpbook.source.prose import bare
 
 
 def told(small, write, text: str, language: str = "en") -> list[str]:
@@ -167,7 +167,7 @@ def test_a_mark_that_marks_nothing(small, write, mark, said):
 
 
 def test_the_book_s_check_tells_of_it(small, write):
-    from warpbook.checks import problems
+    from warpbook.check.checks import problems
 
     write("docs/en/x.md", "# X\n\nIt takes 3 ms.\n")
     write("docs/zh/x.md", "# X\n\n{{ counted: 3 ms }}。\n")

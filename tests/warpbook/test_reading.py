@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import reading
-from warpbook.pages import Page
+from warpbook.source import reading
+from warpbook.source.pages import Page
 
 
 def page(write, small, text, name="docs/en/x.md") -> Page:

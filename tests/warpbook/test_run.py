@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook.pages import Page
-from warpbook.run import RunError, run_page, run_program
+from warpbook.run.run import RunError, run_page, run_program
+from warpbook.source.pages import Page
 
 
 def fence(*codes: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import search
 from warpbook.book import BookError
+from warpbook.site import search
 
 PAGE = """<h1 id="p">Banks</h1><p>A <a href="#">warp</a> asks.<sup id="fnref:1"><a>1</a></sup></p>
 <h2 id="conflicts">Conflicts<a class="headerlink" href="#c">#</a></h2>

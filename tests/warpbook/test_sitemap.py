@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from warpbook import sitemap
+from warpbook.site import sitemap
 
 LANGUAGES = [{"lang": "en", "path": ""}, {"lang": "zh", "path": "zh/"}]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import terms
 from warpbook.book import BookError
+from warpbook.source import terms
 
 TERMS = """
 [[group]]

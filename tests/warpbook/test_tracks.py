@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import plain, tracks
 from warpbook.book import LANGUAGES, BookError
-from warpbook.pages import Page
-from warpbook.render import markdown_of
-from warpbook.values import Values
+from warpbook.exports import plain
+from warpbook.pipeline.render import markdown_of
+from warpbook.records.values import Values
+from warpbook.source import tracks
+from warpbook.source.pages import Page
 
 NAV = """nav:
   - Home: index.md

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import translation
 from warpbook.book import BookError
 from warpbook.cli import main
-from warpbook.pages import Page
+from warpbook.source import translation
+from warpbook.source.pages import Page
 
 EN = """---
 description: How.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook import typography
+from warpbook.site import typography
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,154 @@
+"""Horizontal bars, one for each value: the ladder of an article's versions, or values by name."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+from warpbook.blocks.charts.source import Source, apart
+from warpbook.blocks.charts.svg import figure, percent, table
+from warpbook.book import BookError
+from warpbook.numbers import quantity
+from warpbook.records import records
+from warpbook.records.values import Value
+
+WORDS = {
+    "en": {
+        "ladder": "Effective bandwidth of each version on {device}; the dashed line is the copy of the same run",
+        "bars": "Measured on {device}",
+        "line": "; the dashed line is {name}",
+        "rung": "Version",
+        "name": "Name",
+        "share": "Of {name}",
+        "copy": "the copy",
+        "label": "copy",
+        "spread": "Spread",
+        "B/s": "Bandwidth",
+        "s": "Time",
+        "flop/s": "Rate",
+        "other": "Measured",
+    },
+    "zh": {
+        "ladder": "各版本在 {device} 上的有效带宽；虚线为同一次运行中拷贝的带宽",
+        "bars": "测自 {device}",
+        "line": "；虚线为 {name}",
+        "rung": "版本",
+        "name": "名称",
+        "share": "与{name}之比",
+        "copy": "拷贝",
+        "label": "拷贝",
+        "spread": "波动范围",
+        "B/s": "带宽",
+        "s": "时间",
+        "flop/s": "速率",
+        "other": "实测",
+    },
+}
+ROW, BAR = 38, 10  # px: height of a row, and of the bar in it
+
+
+@dataclass(frozen=True)
+class Bar:
+    label: str
+    value: Value
+    kind: str = "rung"
+
+
+def ladder(source: Source) -> str:
+    """One bar for each `*.rate` of the program that also measures `copy.rate`, in the order measured."""
+    words = WORDS[source.language]
+    record = source.record()
+    _, part = source.values.holder(record, source.article, "values", "copy.rate", "value")
+    names = [name for name in part["values"] if name.endswith(".rate") and name != "copy.rate"]
+    found = [Bar(label := name.removesuffix(".rate"), source.value(name), kind_of(label)) for name in names]
+    title = source.options.get("title", words["ladder"].format(device=records.device_name(record)))
+    return drawn(source, found, Bar(words["label"], source.value("copy.rate")), title, words["rung"], words["copy"])
+
+
+def kind_of(label: str) -> str:
+    return "rung" if re.fullmatch(r"v\d+", label) else "other"
+
+
+def bars(source: Source) -> str:
+    """One bar for each named value, and a dashed line at the one called `reference`."""
+    words = WORDS[source.language]
+    found = [Bar(label, source.value(name)) for label, name in zip(source.labels(), source.names, strict=True)]
+    name = source.options.get("reference")
+    reference = None
+    if name:
+        label = words["label"] if name.split(":")[-1].startswith("copy.") else apart((name, source.names[0]))[0]
+        reference = Bar(label, source.value(name))
+    for bar in [*found, *([reference] if reference else [])]:
+        if bar.value.unit != found[0].value.unit:
+            raise BookError(
+                f'"{bar.value.name}" is in {bar.value.unit} and "{found[0].value.name}" in {found[0].value.unit}'
+            )
+        if bar.value.number < 0:
+            raise BookError(f'"{bar.value.name}" is negative, which a bar cannot show')
+    title = source.options.get("title", "")
+    if not title:
+        title = words["bars"].format(device=f"{found[0].value.device} · {found[0].value.date}")
+        if reference:
+            title += words["line"].format(name=words["copy"] if reference.label == words["label"] else reference.label)
+    return drawn(source, found, reference, title, words["name"], reference.label if reference else "")
+
+
+def drawn(source: Source, found: list[Bar], reference: Bar | None, title: str, head: str, of: str) -> str:
+    words = WORDS[source.language]
+    unit = found[0].value.unit
+    every = [bar.value for bar in found] + ([reference.value] if reference else [])
+    full = (max(max(value.number, value.high or 0.0) for value in every) or 1.0) * 1.005
+    shapes, rows = [], []
+    for i, bar in enumerate(found):
+        y, number = i * ROW, bar.value.number
+        shown = quantity(number, unit)
+        share = quantity(100 * number / reference.value.number, "%") if reference and reference.value.number else ""
+        shapes.append(
+            f'<g class="wb-bar wb-bar--{bar.kind}"><text x="0" y="{y + 17}">{html.escape(bar.label)}</text>'
+            f'<text class="wb-bar__value" x="100%" y="{y + 17}" text-anchor="end">'
+            f"{shown}{' · ' if share else ''}{share}</text>"
+            f'<rect class="wb-bar__track" x="0" y="{y + 24}" width="100%" height="{BAR}" rx="2"/>'
+            f'<rect class="wb-bar__fill" x="0" y="{y + 24}" width="{percent(number / full)}" height="{BAR}" rx="2"/>'
+            f"{spread(bar.value, full, y)}</g>"
+        )
+        rows.append([bar.label, shown, *([share] if reference else []), between(bar.value)])
+    height = ROW * len(found)
+    if reference:
+        at, side = percent(reference.value.number / full), reference.value.number / full > 0.5
+        shapes += [
+            f'<line class="wb-reference" x1="{at}" x2="{at}" y1="{i * ROW + 22}" y2="{i * ROW + 36}"/>'
+            for i in range(len(found))
+        ]
+        said = f"{reference.label} {quantity(reference.value.number, unit)}"
+        shapes.append(
+            f'<text class="wb-reference__label" x="{at}" y="{height + 16}" text-anchor="{"end" if side else "start"}">'
+            f"{html.escape(said)}</text>"
+        )
+        rows.append(
+            [reference.label, quantity(reference.value.number, unit), quantity(100, "%"), between(reference.value)]
+        )
+        height += 22
+    heads = [
+        head,
+        words.get(unit, words["other"]),
+        *([words["share"].format(name=of)] if reference else []),
+        words["spread"],
+    ]
+    svg = f'<svg role="img" aria-label="{html.escape(title)}" width="100%" height="{height}">{"".join(shapes)}</svg>'
+    return figure(svg, title, table(heads, rows), source.language)
+
+
+def spread(value: Value, full: float, y: float) -> str:
+    """A thin line from the low end of the spread to the high one, where it is wide enough to be seen."""
+    if value.low is None or value.high is None or (value.high - value.low) / full < 0.006:
+        return ""
+    middle = y + 24 + BAR / 2
+    x1, x2 = percent(value.low / full), percent(value.high / full)
+    return f'<line class="wb-spread" x1="{x1}" x2="{x2}" y1="{middle}" y2="{middle}"/>'
+
+
+def between(value: Value) -> str:
+    if value.low is None or value.high is None:
+        return "–"
+    return f"{quantity(value.low, value.unit)} – {quantity(value.high, value.unit)}"

@@ -1,0 +1,79 @@
+"""Formulas become HTML at build: one call of KaTeX for all that the cache does not know, and no script on the page."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+import subprocess
+
+from warpbook.book import Book, BookError, write_json
+from warpbook.tools import modules, node
+
+FORMULA = re.compile(
+    r'<(span|div) class="arithmatex">(\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>(?P<mark>[,.;:!?)\]，。、；：！？）」”]*)',
+    re.DOTALL,
+)
+SCRIPT = """
+const katex = require('katex');
+const jobs = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+process.stdout.write(JSON.stringify(jobs.map(([tex, displayMode]) => {
+  try { return {html: katex.renderToString(tex, {displayMode, throwOnError: true, strict: 'ignore'})}; }
+  catch (error) { return {error: error.message}; }
+})));
+"""
+
+
+def find(content: str) -> list[tuple[str, bool]]:
+    """(TeX, whether displayed) of each formula in a page's HTML."""
+    return [(html.unescape(match[3]).strip(), match[2] == "\\[") for match in FORMULA.finditer(content)]
+
+
+def typeset(book: Book, formulas: list[tuple[str, bool]]) -> dict[tuple[str, bool], str]:
+    """HTML of each formula. Raises BookError naming the first that KaTeX does not understand."""
+    cache_file = book.root / ".cache" / "katex.json"
+    version = json.loads((modules(book) / "katex" / "package.json").read_text("utf-8"))["version"]
+    try:
+        cache: dict[str, str] = json.loads(cache_file.read_text("utf-8"))
+    except (OSError, json.JSONDecodeError):
+        cache = {}
+
+    def key(formula: tuple[str, bool]) -> str:
+        return hashlib.sha256(f"{version}\0{formula}".encode()).hexdigest()
+
+    wanted = list(dict.fromkeys(f for f in formulas if key(f) not in cache))
+    if wanted:
+        done = subprocess.run(
+            [node(), "-e", SCRIPT],
+            input=json.dumps(wanted),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=book.root,
+        )
+        if done.returncode:
+            raise BookError(f"KaTeX does not run: {done.stderr.strip().splitlines()[-1:]}")
+        for formula, answer in zip(wanted, json.loads(done.stdout), strict=True):
+            if "error" in answer:
+                raise BookError(f"formula {formula[0]!r}: {answer['error']}")
+            cache[key(formula)] = answer["html"]
+        write_json(cache_file, cache)
+    return {formula: cache[key(formula)] for formula in formulas}
+
+
+def place(content: str, set_: dict[tuple[str, bool], str]) -> str:
+    """Each formula's HTML in place of its TeX; the search index leaves it out."""
+
+    def one(match: re.Match[str]) -> str:
+        display = match[2] == "\\["
+        # A wide formula scrolls by itself, by keyboard too.
+        rest = ' tabindex="0"' if display else ""
+        made = set_[html.unescape(match[3]).strip(), display]
+        formula = f'<{match[1]} class="wb-math"{rest} data-search-exclude>{made}</{match[1]}>'
+        if display or not match["mark"] or len(match[3]) > 24:  # a long one must be free to break
+            return formula + match["mark"]
+        # A formula is one box, after which a line may break; the punctuation that follows it must not begin a line.
+        return f'<span class="wb-together">{formula}{match["mark"]}</span>'
+
+    return FORMULA.sub(one, content)

@@ -1,0 +1,1 @@
+"""What can be checked of the pages, and of the built site."""

@@ -1,0 +1,207 @@
+"""A page as plain Markdown: for language models, for notebooks, for whoever would rather read a text file.
+
+Snippets are expanded, numbers are those of the primary device, outputs stand under their blocks, charts are their
+tables and drawings their descriptions. No HTML is left but what code shows.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+from warpbook.pipeline.render import Rendered
+from warpbook.source.pages import FENCE, FRONT_MATTER
+
+TOKEN = re.compile(r"(?P<indent> *)(?P<token>WARPBOOK\d+TOKEN)\Z")
+INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")
+WRAPPER = re.compile(r"</?div\b[^>]*> *")  # around Markdown (md_in_html)
+ATTRIBUTES = re.compile(r"\s*\{\s*[.#][^{}]*\}\s*$")
+BOX = re.compile(r"^(?P<indent> *)(?:!!!|\?\?\?\+?) +(?P<kind>[\w -]+?)(?: +\"(?P<title>.*)\")? *$")
+UNSAID = {"wb-switch", "wb-output__fold"}  # controls
+SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's description is taken before
+
+
+def markdown(made: Rendered) -> str:
+    """A rendered page as Markdown that needs nothing else."""
+    return tidy("\n".join(lines_of(made)))
+
+
+def lines_of(made: Rendered) -> list[str]:
+    out: list[str] = []
+    fence = ""
+    boxes: list[int] = []  # indents of the admonitions we are in
+    for line in FRONT_MATTER.sub("", made.markdown).split("\n"):
+        token = TOKEN.match(line)
+        match = FENCE.match(line)
+        while boxes and not fence and line.strip() and len(line) - len(line.lstrip()) <= boxes[-1]:
+            boxes.pop()
+            if out and out[-1].strip("> ") == "":
+                out[-1] = ("> " * len(boxes)).rstrip()
+        depth = len(boxes)
+        inner = line[4 * depth :] if line[: 4 * depth].isspace() or not depth else line.lstrip()
+        quote = "> " * depth
+        if fence:
+            if line.strip() == fence:
+                fence = ""
+            out.append(quote + inner)
+        elif token:
+            out += [quote + text for text in of_html(made.tokens[token["token"]]).split("\n")]
+        elif match and match["fence"]:
+            fence = match["fence"]
+            out.append(quote + re.sub(r"\{\s*\.([\w+-]+)[^}]*\}|(?<=[a-z]) .*=.*$", r"\1", inner))
+        elif box := BOX.match(line):
+            title = box["title"] or box["kind"].split()[-1].capitalize()
+            out += [f"{quote}> **{plain(title)}**", f"{quote}>"]
+            boxes.append(len(box["indent"]))
+        elif WRAPPER.fullmatch(line):
+            out.append("")
+        else:
+            text = INLINE.sub("", ATTRIBUTES.sub("", inner))
+            out.append((quote + html.unescape(text)).rstrip() if "&" in text else (quote + text).rstrip())
+    return out
+
+
+def plain(text: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", text)).strip()
+
+
+def tidy(text: str) -> str:
+    """One blank line between paragraphs; code keeps its own."""
+    parts = re.split(r"(^(?:> )*(`{3,}|~{3,}).*?^(?:> )*\2 *$)", text, flags=re.DOTALL | re.MULTILINE)
+    for i in range(0, len(parts), 3):
+        parts[i] = re.sub(r"\n{3,}", "\n\n", parts[i])
+    return "".join(part for i, part in enumerate(parts) if i % 3 != 2).strip("\n") + "\n"
+
+
+# -- what render.py put behind tokens, back to Markdown ------------------------------------------------------------
+
+
+@dataclass
+class Table:
+    """A table on its way: rows of cells, and whether a row is of the head."""
+
+    rows: list[list[str]] = field(default_factory=list)
+    heads: int = 0
+
+    def text(self) -> str:
+        wide = max(map(len, self.rows), default=0)
+        rows = [row + [""] * (wide - len(row)) for row in self.rows]
+        while len(rows) > 1 and self.heads > 1:  # Markdown has one line of heads; the last names the columns
+            del rows[0]
+            self.heads -= 1
+        if not rows:
+            return ""
+        shown = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+        return "\n".join([shown[0], f"|{' --- |' * wide}", *shown[1:]])
+
+
+class Reader(HTMLParser):
+    """Collects Markdown of the few elements that the book's own HTML is made of; what is hidden is left out."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.out: list[str] = []
+        self.text: list[str] = []
+        self.table: Table | None = None
+        self.skipped: list[str] = []  # open elements of a part that is left out
+        self.span = 1  # columns of the present cell
+        self.chart = False  # whose table of numbers needs no heading of its own
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if self.skipped or tag in SILENT or "hidden" in known or UNSAID & set((known.get("class") or "").split()):
+            self.skipped.append(tag)
+        elif tag == "table":
+            self.flush()
+            self.table = Table()
+        elif tag == "details":
+            self.flush()
+            self.chart = "wb-data" in (known.get("class") or "")
+        elif tag == "tr" and self.table:
+            self.table.rows.append([])
+        elif tag in ("td", "th") and self.table:
+            self.text = []
+            self.span = int(known.get("colspan") or 1)
+        elif tag in ("p", "pre", "figcaption", "summary", "li", "h1", "h2", "h3", "div", "figure"):
+            self.flush()
+        elif tag == "br":
+            self.text.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.skipped:
+            while self.skipped and self.skipped.pop() != tag:
+                pass  # elements that need no end
+        elif tag in ("td", "th") and self.table and self.table.rows:
+            cell = " ".join("".join(self.text).split())
+            self.table.rows[-1] += [cell] + [""] * (self.span - 1)
+            self.text = []
+        elif tag == "thead" and self.table:
+            self.table.heads = len(self.table.rows)
+        elif tag == "table" and self.table:
+            self.out.append(self.table.text())
+            self.table = None
+        elif tag == "pre":
+            text = "".join(self.text).strip("\n")
+            ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+            self.out.append(f"{ticks}text\n{text}\n{ticks}")
+            self.text = []
+        elif tag in ("figcaption", "summary"):
+            self.flush("*{}*" if tag == "figcaption" or not self.chart else "")
+        elif tag == "li":
+            self.flush("- {}")
+        elif tag in ("p", "div", "figure", "h1", "h2", "h3"):
+            self.flush()
+
+    def handle_data(self, data: str) -> None:
+        if not self.skipped:
+            self.text.append(data)
+
+    def flush(self, form: str = "{}") -> None:
+        if self.table:
+            return
+        text = " ".join("".join(self.text).split())
+        self.text = []
+        if text:
+            self.out.append(form.format(text))
+
+
+def of_html(made: str) -> str:
+    """Markdown of an output, a chart, a drawing, a table of claims."""
+    drawn = re.search(r"<svg\b.*?</svg>", made, re.DOTALL)
+    described = ""
+    if drawn and "wb-figure" in made:  # drawn by hand: its words are its title and description
+        parts = [re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", drawn[0], re.DOTALL) for tag in ("title", "desc")]
+        told = [" ".join(plain(part[1]).split()) for part in parts if part]
+        described = f"*{': '.join(told)}*" if told else ""
+    reader = Reader()
+    reader.feed(made)
+    reader.flush()
+    return "\n\n".join(part for part in [described, *reader.out] if part)
+
+
+# -- cells of a notebook -----------------------------------------------------------------------------------------------
+
+BLOCK = re.compile(
+    r"^(?P<quote>(?:> )*) *```python\n(?P<code>.*?)\n(?:> )* *```$"
+    r"(?:\n(?:> ?)*\n(?:> )* *\*[^*\n]+\*\n(?:> ?)*\n"
+    r"(?:> )* *(?P<ticks>```+)text\n(?P<output>.*?)\n(?:> )* *(?P=ticks)$)?",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def cells(text: str) -> list[tuple[str, str, str]]:
+    """(kind, source, recorded output) of each notebook cell: Python blocks are code, all between them Markdown."""
+    out: list[tuple[str, str, str]] = []
+    at = 0
+    for match in BLOCK.finditer(text):
+        out.append(("markdown", text[at : match.start()], ""))
+        out.append(("code", unquoted(match["code"], match["quote"]), unquoted(match["output"] or "", match["quote"])))
+        at = match.end()
+    out.append(("markdown", text[at:], ""))
+    return [(kind, source.strip("\n"), output) for kind, source, output in out if source.strip("> \n")]
+
+
+def unquoted(text: str, quote: str) -> str:
+    return re.sub(rf"^{quote.rstrip()} ?", "", text, flags=re.MULTILINE) if quote else text

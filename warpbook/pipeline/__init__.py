@@ -1,0 +1,1 @@
+"""A page's Markdown as the site shows it."""

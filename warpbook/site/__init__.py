@@ -1,0 +1,1 @@
+"""The skin of the host, MkDocs with Material: hooks, previews, lab pages, search, style sheets."""

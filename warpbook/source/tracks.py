@@ -1,0 +1,297 @@
+"""The order of reading: tracks, which the navigation lists, and paths through them, which docs/paths.toml lists.
+
+    {{ tracks }}      home: each track, how many pages it has, and their time
+    {{ paths }}       home: each path, for whom it is, its pages and their time
+    {{ articles }}    home: every track, what it is for, and each of its articles in a line
+    {{ track }}       on a track's own page, <track>/index.md: what it needs, its pages, the paths that run through it
+
+Nothing here is copied by hand: titles are the navigation's, times are counted (reading.py), a line on a page
+is the `summary` of its front matter, and what a page gives and needs are the lists at its top (goals.py).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warpbook.book import CONFIGS, LANGUAGES, Book, BookError
+from warpbook.source import goals, reading
+from warpbook.source.errata import moved
+from warpbook.source.pages import Page
+
+FILE = "paths.toml"
+KEYS = {"name", "pages", "says", *LANGUAGES}
+SECTION = re.compile(r"^  - \"?(?P<title>[^\"]+?)\"?: *$")
+ENTRY = re.compile(r"^(?P<indent> +)- \"?(?P<title>.+?)\"?: *(?P<page>[\w/-]+\.md) *$")
+TARGET = re.compile(r"\]\((?!https?:)([\w./-]+\.md)")
+
+WORDS = {
+    "en": {
+        "pages": "{} pages",
+        "page": "1 page",
+        "sum": "{pages} · {time}",
+        "time": "{time} · {number} of {of} in {track}",
+        "alone": "{time} · {track}",
+        "about": "{time} {said}",
+        "for": "[{title}]({url}), for {of}",
+        "comma": ", ",
+        "colon": ": ",
+        "stop": ".",
+        "through": "Paths through this track",
+    },
+    "zh": {
+        "pages": "{} 篇",
+        "page": "1 篇",
+        "sum": "{pages} · {time}",
+        "time": "阅读约 {time} · {track}，第 {number} 篇，共 {of} 篇",
+        "alone": "阅读约 {time} · {track}",
+        "about": "{time} · {said}",  # a blank alone is dropped between Han characters
+        "for": "[{title}]({url})，读《{of}》时要用",
+        "comma": "、",
+        "colon": "：",
+        "stop": "。",
+        "through": "经过本部分的路线",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page as the navigation lists it."""
+
+    title: str
+    page: Page
+
+    @property
+    def minutes(self) -> int:
+        return reading.minutes(self.page)
+
+
+@dataclass(frozen=True)
+class Track:
+    """A section of the navigation: its own page, and its articles in order."""
+
+    title: str
+    page: Page
+    entries: tuple[Entry, ...]
+
+    @property
+    def minutes(self) -> int:
+        return sum(entry.minutes for entry in self.entries)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A path: some articles, in order, for somebody."""
+
+    name: str
+    title: str
+    says: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def minutes(self) -> int:
+        return sum(entry.minutes for entry in self.entries)
+
+
+def read(book: Book, language: str) -> list[Track]:
+    """The tracks of the navigation. Raises BookError for one that does not begin with its own <track>/index.md."""
+    config = book.root / CONFIGS[language]
+    found: list[tuple[str, list[Entry]]] = []
+    for line in config.read_text("utf-8").splitlines():
+        section, entry = SECTION.match(line), ENTRY.match(line)
+        if section:
+            found.append((section["title"], []))
+        elif entry and found and len(entry["indent"]) > 2:
+            found[-1][1].append(Entry(entry["title"], Page(book, book.docs / language / entry["page"])))
+        elif line and not line.startswith(" ") and found:
+            break  # the end of the navigation
+    out = []
+    for title, entries in found:
+        if not entries:
+            continue
+        if entries[0].page.path.name != "index.md":
+            raise BookError(f'{config.name}: the track "{title}" begins with its own page: - {title}: <track>/index.md')
+        out.append(Track(title, entries[0].page, tuple(entries[1:])))
+    return out
+
+
+def articles(book: Book, language: str) -> dict[str, Entry]:
+    """Every article of the tracks, in reading order, by name."""
+    return {entry.page.article: entry for track in read(book, language) for entry in track.entries}
+
+
+def ways(book: Book, language: str) -> list[Way]:
+    """The paths of docs/paths.toml. Raises BookError for what is not in order there."""
+    path = book.docs / FILE
+    name = book.relative(path)
+    try:
+        listed = tomllib.loads(path.read_text("utf-8")).get("path", [])
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"{name}: {error}") from None
+    known = articles(book, language)
+    return [way(f"{name}: path {i}", entry, language, known) for i, entry in enumerate(listed, 1)]
+
+
+def way(where: str, entry: dict[str, Any], language: str, known: dict[str, Entry]) -> Way:
+    if unknown := sorted(entry.keys() - KEYS):
+        raise BookError(f"{where} has {unknown[0]}; known are {', '.join(sorted(KEYS))}")
+    says = entry.get("says", {}).get(language)
+    if not entry.get("name") or not entry.get(language) or not says:
+        raise BookError(f"{where}: wants name, {language} and says.{language}")
+    for page in entry.get("pages", []):
+        if page not in known:
+            raise BookError(f'{where}: no track has an article "{page}"')
+    return Way(entry["name"], entry[language], says, tuple(known[page] for page in entry.get("pages", [])))
+
+
+# -- as Markdown -------------------------------------------------------------------------------------------------------
+
+
+def markdown(book: Book, what: str, language: str, page: Page) -> list[str]:
+    """Lines for one of the four directives, with links as from `page`."""
+    if what == "track":
+        return one_track(book, language, page)
+    return {"tracks": all_tracks, "paths": all_ways, "articles": all_articles}[what](book, language, page)
+
+
+def address(target: Page, page: Page) -> str:
+    return posixpath.relpath(target.path.as_posix(), page.path.parent.as_posix())
+
+
+def time(minutes: int, language: str) -> str:
+    return f'<span class="wb-time">{reading.shown(minutes, language)}</span>'
+
+
+def timed(minutes: int, said: str, language: str) -> str:
+    """A time, and what it is spent on."""
+    return WORDS[language]["about"].format(time=time(minutes, language), said=said)
+
+
+def extent(track: Track, language: str) -> str:
+    """6 pages · 5 h 30 min"""
+    words, count = WORDS[language], len(track.entries)
+    pages = words["page"] if count == 1 else words["pages"].format(count)
+    return words["sum"].format(pages=pages, time=reading.shown(track.minutes, language))
+
+
+def summary(page: Page) -> str:
+    """The page's line for lists. Raises BookError where it has none."""
+    found = page.text("summary")
+    if not found:
+        raise BookError(f'{page.name}: give it a line for lists in its front matter: summary: "…"')
+    return found
+
+
+def all_tracks(book: Book, language: str, page: Page) -> list[str]:
+    lines = ['<div class="wb-tracks" markdown>', ""]
+    for track in read(book, language):
+        lines += [
+            f"- [{track.title}]({address(track.page, page)})",
+            f'    <span class="wb-time">{extent(track, language)}</span>',
+        ]
+    return [*lines, "", "</div>"]
+
+
+def all_ways(book: Book, language: str, page: Page) -> list[str]:
+    lines = ['<div class="wb-paths" markdown>']
+    for one in ways(book, language):
+        lines += ['<div class="wb-path" markdown>', "", one.title, f"{{ #{one.name} .wb-path__name }}", ""]
+        lines += [timed(one.minutes, one.says, language), ""]
+        lines += [f"{i}. [{entry.title}]({address(entry.page, page)})" for i, entry in enumerate(one.entries, 1)]
+        lines += ["", "</div>"]
+    return [*lines, "</div>"]
+
+
+def all_articles(book: Book, language: str, page: Page) -> list[str]:
+    lines = []
+    for track in read(book, language):
+        anchor = track.page.path.parent.name
+        lines += ["", f"### [{track.title}]({address(track.page, page)}) {{ #{anchor} }}", "", summary(track.page), ""]
+        for entry in track.entries:
+            about = f"{summary(entry.page)} {time(entry.minutes, language)}"
+            colon = WORDS[language]["colon"]
+            lines.append(f"- [{entry.title}]({address(entry.page, page)}){colon}{lower(about, language)}")
+    return lines
+
+
+def lower(text: str, language: str) -> str:
+    """As it goes on after a colon; a word in capitals (GPU) stays."""
+    return text[0].lower() + text[1:] if language == "en" and not text[1:2].isupper() else text
+
+
+def one_track(book: Book, language: str, page: Page) -> list[str]:
+    words = WORDS[language]
+    track = next((one for one in read(book, language) if one.page.path == page.path), None)
+    if track is None:
+        raise BookError(f"{page.name}: no track of the navigation begins with this page")
+    lines = [f'!!! needs "{goals.TITLES[language]["needs"]}"']
+    lines += [f"    - {item}" for item in before(book, track, language, page)]
+    for entry in track.entries:
+        at = address(entry.page, page)
+        gives = goals.of(entry.page, language)["goals"]
+        lines += ["", f"## [{entry.title}]({at}) {{ #{entry.page.article} }}", ""]
+        lines += [timed(entry.minutes, summary(entry.page), language), ""]
+        lines += [f'!!! goals "{goals.TITLES[language]["goals"]}"']
+        lines += [f"    - {moved(item, entry.page, at)}" for item in gives]
+    here = {entry.page.article for entry in track.entries}
+    through = [one for one in ways(book, language) if here & {entry.page.article for entry in one.entries}]
+    if through:
+        lines += ["", f"## {words['through']} {{ #paths }}", ""]
+    home = posixpath.relpath((book.docs / language / "index.md").as_posix(), page.path.parent.as_posix())
+    for one in through:
+        mine = [f"[{e.title}]({address(e.page, page)})" for e in one.entries if e.page.article in here]
+        lines.append(
+            f"- [{one.title}]({home}#{one.name}) {time(one.minutes, language)}"
+            f"{words['colon']}{words['comma'].join(mine)}{words['stop']}"
+        )
+    return lines
+
+
+def before(book: Book, track: Track, language: str, page: Page) -> list[str]:
+    """What its first page needs, and the articles of other tracks that later ones need."""
+    first = track.entries[0].page
+    items = [moved(item, first, address(first, page)) for item in goals.of(first, language)["needs"]]
+    told = {one for item in items for one in targets(item, page)}
+    mine = {entry.page.path for entry in track.entries}
+    by_path = {entry.page.path: entry for entry in articles(book, language).values()}
+    for entry in track.entries[1:]:
+        for item in goals.of(entry.page, language)["needs"]:
+            for target in targets(item, entry.page):
+                if target in by_path and target not in told | mine:
+                    told.add(target)
+                    needed = by_path[target]
+                    link = {"title": needed.title, "url": address(needed.page, page), "of": entry.title}
+                    items.append(WORDS[language]["for"].format(**link) + WORDS[language]["stop"])
+    return items
+
+
+def targets(text: str, page: Page) -> list[Path]:
+    """The pages that a piece of `page` links to."""
+    return [Path(posixpath.normpath((page.path.parent / target).as_posix())) for target in TARGET.findall(text)]
+
+
+# -- under a page's heading --------------------------------------------------------------------------------------------
+
+
+def line(book: Book, page: Page, language: str) -> str:
+    """HTML: how long an article takes and where in its track it stands; how much a track has. Empty for other pages."""
+    words = WORDS[language]
+    for track in read(book, language):
+        if track.page.path == page.path:
+            return said(extent(track, language))
+        for number, entry in enumerate(track.entries, 1):
+            if entry.page.path == page.path:
+                link = f'<a href="../">{track.title}</a>'
+                shown = reading.shown(entry.minutes, language)
+                form = words["time" if len(track.entries) > 1 else "alone"]
+                return said(form.format(time=shown, number=number, of=len(track.entries), track=link))
+    return ""
+
+
+def said(text: str) -> str:
+    return f'<p class="wb-time wb-time--page" data-search-exclude>{text}</p>'
