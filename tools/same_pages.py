@@ -72,6 +72,11 @@ def tokens(path: Path, body: bool = False) -> list[str]:
     return [token if token.startswith("<") else token.strip(" ") or token for token in parser.out]
 
 
+def with_blanks(found: list[str]) -> list[str]:
+    """The same with ordinary blanks for those that hold a quantity together."""
+    return [re.sub("[\u00a0\u202f]", " ", token) for token in found]
+
+
 def difference(one: list[str], two: list[str]) -> str:
     """The first place where two lists part; empty where they are equal."""
     for i in range(max(len(one), len(two))):
@@ -95,6 +100,7 @@ def main() -> int:
     parser.add_argument("after", type=Path)
     parser.add_argument("--only", default="", help="files whose path begins so")
     parser.add_argument("--body", action="store_true", help="of a page, what stands within <article>")
+    parser.add_argument("--blanks", action="store_true", help="take every kind of blank for one")
     options = parser.parse_args()
     before, after = files(options.before), files(options.after)
     differ = compared = 0
@@ -107,6 +113,8 @@ def main() -> int:
         elif Path(name).suffix == ".html" or Path(name).suffix in TEXT:
             compared += 1
             one, two = tokens(before[name], options.body), tokens(after[name], options.body)
+            if options.blanks:
+                one, two = with_blanks(one), with_blanks(two)
             if where := difference(one, two):
                 print(f"{name}:{where}")
                 differ += 1

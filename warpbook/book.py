@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tempfile
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 LANGUAGES = ("en", "zh")
 BOOKS = {"en": "Warpbook", "zh": "线程束手册"}
@@ -52,14 +54,21 @@ class Book:
     def pages(self, language: str) -> list[Path]:
         return sorted((self.docs / language).rglob("*.md"))
 
+    def navigation(self, language: str) -> list[tuple[str, str | list[tuple[str, str]]]]:
+        """The site's navigation, if there is one: (title, page), or (title, [(title, page), …]) of a section."""
+        config = self.root / CONFIGS[language]
+        if not config.exists():
+            return []
+        try:
+            return navigation(config.read_text("utf-8"))
+        except (yaml.YAMLError, AttributeError, ValueError) as error:
+            raise BookError(f"{config.name}: nav: {' '.join(str(error).split())}") from None
+
     def in_reading_order(self, language: str) -> list[Path]:
         """The pages that the site's navigation lists, in its order; all pages where there is no navigation."""
-        config = self.root / "mkdocs.yml"
-        listed = (
-            re.findall(r"^ +- .*?: *([\w/-]+\.md) *$", config.read_text("utf-8"), re.MULTILINE)
-            if config.exists()
-            else []
-        )
+        listed = [
+            page for _, one in self.navigation("en") for _, page in ([("", one)] if isinstance(one, str) else one)
+        ]
         paths = [self.docs / language / name for name in listed]
         return [path for path in paths if path.exists()] or self.pages(language)
 
@@ -82,6 +91,16 @@ class Book:
         pages = {p.stem for language in LANGUAGES for p in self.pages(language)} - {"index"}
         folders = {p.parent.name for p in self.snippets.glob("*/*.py")}
         return sorted(pages | folders)
+
+
+@lru_cache(maxsize=8)
+def navigation(config: str) -> list[tuple[str, str | list[tuple[str, str]]]]:
+    """`nav` of MkDocs' configuration."""
+    out: list[tuple[str, str | list[tuple[str, str]]]] = []
+    for entry in (yaml.safe_load(config) or {}).get("nav") or []:
+        for title, pages in entry.items():
+            out.append((title, pages if isinstance(pages, str) else [item for page in pages for item in page.items()]))
+    return out
 
 
 def here() -> Book:

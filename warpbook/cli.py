@@ -95,22 +95,24 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def offline_site(book: Book, site: Path) -> int:
+    from warpbook.blocks import ends
     from warpbook.exports import downloads, offline
 
     archive = offline.pack(site)
     downloads.show(site)
-    print(f"{book.relative(archive)}: {downloads.size(archive)}")
+    print(f"{book.relative(archive)}: {ends.size(archive)}")
     return 0
 
 
 def pdf(book: Book, site: Path, browser: str | None) -> int:
+    from warpbook.blocks import ends
     from warpbook.exports import downloads, pdf
 
     for language in LANGUAGES:
         start = time.monotonic()
         file, pages = pdf.write(book, site, language, browser)
         print(
-            f"{book.relative(file)}: {pages} pages, {downloads.size(file)}, {time.monotonic() - start:.0f} s",
+            f"{book.relative(file)}: {pages} pages, {ends.size(file)}, {time.monotonic() - start:.0f} s",
             flush=True,
         )
     downloads.show(site)

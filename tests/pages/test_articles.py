@@ -15,7 +15,7 @@ import pytest
 
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
 from warpbook.check import checks
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import claims, profile, records
 from warpbook.records.values import Values
 from warpbook.run import compare, hashes
@@ -200,9 +200,13 @@ def test_two_devices_agree(article: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_name_on_a_page_is_recorded(name: str) -> None:
-    language = Path(name).parts[1]
-    fail_if(markdown_of(Page(BOOK, BOOK.root / name), language, Values(BOOK)).problems)
+def test_every_name_on_a_page_is_recorded_and_every_listing_is_collected(name: str) -> None:
+    page = Page(BOOK, BOOK.root / name)
+    parsed = parse(page, Path(name).parts[1], Values(BOOK))
+    fail_if(parsed.problems)
+    assert [(one.block.where, one.block.code) for one in parsed.listings.values()] == [
+        (block.where, block.code) for block in page.blocks
+    ]
 
 
 def test_there_is_something_to_run(book: Book) -> None:

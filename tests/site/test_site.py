@@ -17,10 +17,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from warpbook import tools
+from warpbook.blocks import ends
 from warpbook.book import Book, BookError, here
 from warpbook.check import audit, links
 from warpbook.exports import downloads, offline, pdf
-from warpbook.site import policy, search, typography
+from warpbook.pipeline import typography
+from warpbook.site import policy, search
 from warpbook.site.builder import build
 from warpbook.source import describe, tracks
 
@@ -251,10 +253,10 @@ def test_every_link_of_the_archive_names_a_file(unpacked: Path) -> None:
 def test_home_leads_to_what_can_be_taken_away(site: Path) -> None:
     home = site / "zh" / "index.html"
     assert not downloads.LIST.search(home.read_text("utf-8"))[0].count("warpbook")  # type: ignore[index]
-    (site / downloads.ARCHIVE).write_bytes(bytes(1_250_000))
+    (site / ends.ARCHIVE).write_bytes(bytes(1_250_000))
     downloads.show(site)
     assert '<a href="../warpbook.zip" download>中英文离线版（zip，1.2\u00a0MB）</a>' in home.read_text("utf-8")
-    (site / downloads.ARCHIVE).unlink()
+    (site / ends.ARCHIVE).unlink()
     downloads.show(site)
     assert "warpbook.zip" not in home.read_text("utf-8")
 

@@ -12,7 +12,7 @@ import pytest
 
 from warpbook.book import here
 from warpbook.exports import notebooks, plain
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.run.compare import difference
 from warpbook.run.run import run_page, run_program
@@ -67,7 +67,7 @@ def test_a_program_s_notebook_runs_in_an_empty_folder(program, tmp_path):
 @pytest.mark.parametrize("article", ARTICLES)
 def test_an_article_s_notebook_runs_from_top_to_bottom(article, tmp_path):
     page = Page(BOOK, BOOK.page_of(article, "en"))
-    text = plain.markdown(markdown_of(page, "en", Values(BOOK)))
+    text = plain.markdown(parse(page, "en", Values(BOOK)))
     taken = notebooks.of_page(page, text, "en", "https://example.org/", "NVIDIA H200")
     assert len([cell for cell in json.loads(taken)["cells"] if cell.get("outputs")]) > 0
     printed = run_taken(taken, tmp_path)

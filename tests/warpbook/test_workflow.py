@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 
-from warpbook.exports import exports
+from warpbook.blocks import ends
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,6 @@ def test_colab_opens_what_is_pushed(text, book, tmp_path, write):
         write(f"site/{name}", "{}")
     subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, check=True)
     pushed = {path.relative_to(tmp_path / "colab").as_posix() for path in (tmp_path / "colab").rglob("*.ipynb")}
-    link = exports.COLAB.format(repository="o/r", language="zh", name="models/attention")
+    link = ends.COLAB.format(repository="o/r", language="zh", name="models/attention")
     assert pushed == {"en/models/attention.ipynb", "zh/models/attention.ipynb"}
     assert link.endswith("/o/r/blob/notebooks/zh/models/attention.ipynb")

@@ -32,6 +32,8 @@ def find(content: str) -> list[tuple[str, bool]]:
 
 def typeset(book: Book, formulas: list[tuple[str, bool]]) -> dict[tuple[str, bool], str]:
     """HTML of each formula. Raises BookError naming the first that KaTeX does not understand."""
+    if not formulas:
+        return {}
     cache_file = book.root / ".cache" / "katex.json"
     version = json.loads((modules(book) / "katex" / "package.json").read_text("utf-8"))["version"]
     try:

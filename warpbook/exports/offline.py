@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from warpbook.blocks import explore
+from warpbook.blocks import ends, explore
 from warpbook.book import BookError
 from warpbook.exports import bundle, downloads
 
@@ -35,7 +35,7 @@ def pack(site: Path) -> Path:
     """Write `warpbook.zip` into the built `site`. Raises BookError if there is none."""
     if not (site / "index.html").exists():
         raise BookError(f"{site}: no site there; build it with `make site`")
-    archive, found = site / downloads.ARCHIVE, list(files(site))
+    archive, found = site / ends.ARCHIVE, list(files(site))
     part = archive.with_suffix(".part")
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from warpbook import tools
+from warpbook.blocks import ends
 from warpbook.book import PLACES, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.exports import downloads
 from warpbook.records import records
@@ -60,7 +61,7 @@ def write(
     if not (tools.modules(book) / "playwright-core").is_dir():
         raise BookError("node_modules/playwright-core is missing; run `make setup`")
     pages = [one for one in contents(book, language) if only is None or one["name"] in only]
-    out = site / downloads.pdf_name(language)
+    out = site / ends.pdf_name(language)
     with tempfile.TemporaryDirectory(prefix="warpbook-pdf-") as scratch:
         frame, made = Path(scratch, "frame.html"), Path(scratch, "made.pdf")
         frame.write_text(document(book, folder, language), "utf-8")
@@ -78,7 +79,7 @@ def write(
         )
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if "Error" in line] or ["no message"]
-            raise BookError(f"{downloads.pdf_name(language)}: {program} does not print: {said[0].strip()}")
+            raise BookError(f"{ends.pdf_name(language)}: {program} does not print: {said[0].strip()}")
         part = out.with_suffix(".part")
         part.write_bytes(made.read_bytes())
         part.replace(out)

@@ -11,9 +11,13 @@ import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from warpbook.pipeline.render import Rendered
-from warpbook.source.pages import FENCE, FRONT_MATTER
+from warpbook.pipeline.directives import SOURCES
+from warpbook.pipeline.parsed import Parsed
+from warpbook.records.values import substitute
+from warpbook.source.fences import FENCE
+from warpbook.source.pages import EXPRESSION
 
+SHOWN_PROGRAM = re.compile(r'^(\s*(?:```+|~~~+)\s*)text( .*title="[^"]*\.py".*)$')  # it is not run; it has its colours
 TOKEN = re.compile(r"(?P<indent> *)(?P<token>WARPBOOK\d+TOKEN)\Z")
 INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")
 WRAPPER = re.compile(r"</?div\b[^>]*> *")  # around Markdown (md_in_html)
@@ -23,16 +27,75 @@ UNSAID = {"wb-switch", "wb-output__fold"}  # controls
 SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's description is taken before
 
 
-def markdown(made: Rendered) -> str:
-    """A rendered page as Markdown that needs nothing else."""
-    return tidy("\n".join(lines_of(made)))
+def markdown(parsed: Parsed) -> str:
+    """A page that was read as Markdown that needs nothing else."""
+    return tidy("\n".join(lines_of(*flat(parsed))))
 
 
-def lines_of(made: Rendered) -> list[str]:
+CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
+STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
+
+
+def flat(parsed: Parsed) -> tuple[str, dict[str, str]]:
+    """The page's lines, values in them, with a token for what is no Markdown; and the HTML of each token."""
+    lines: list[str] = []
+    tokens: dict[str, str] = {}
+    directives = list(parsed.directives)
+
+    def add_token(made: str, indent: str) -> None:
+        if made:
+            token = f"WARPBOOK{len(tokens)}TOKEN"
+            tokens[token] = made
+            lines.extend(["", indent + token, ""])
+
+    i, fresh = parsed.first, True
+    while i < len(parsed.lines):
+        text = parsed.lines[i].text
+        indent = text[: len(text) - len(text.lstrip())]
+        alone = EXPRESSION.fullmatch(text.strip())
+        if one := parsed.listings.get(i):
+            end = i + len(one.block.lines) + 2
+            fence, *rest = (line.text for line in parsed.lines[i:end])
+            lines += [SHOWN_PROGRAM.sub(r"\1py3\2", fence), *rest]
+            add_token(one.output, indent)
+            i, fresh = end, True
+            continue
+        at = next((k for k, (written, _) in enumerate(directives) if alone and written == alone[1]), None)
+        if at is not None:
+            add_token(directives.pop(at)[1], indent)
+        else:
+            join(lines, substitute(text, lambda written: parsed.values.get(written, f"{{{{ {written} }}}}")), fresh)
+        i, fresh = i + 1, False
+    return "\n".join(with_heading(lines, SOURCES[parsed.language])) + "\n", tokens
+
+
+def join(lines: list[str], text: str, fresh: bool) -> None:
+    """Add a line of prose. A line break between Han characters or after a full stop would be a blank, so it goes."""
+    before = lines[-1] if lines and not fresh else ""
+    han = re.search(rf"{CJK}$", before) and re.match(rf"\s*{CJK}", text)
+    stop = re.search(f"[{STOPS}]$", before) and re.match(r"\s*(?!\d+\.\s|\*\s|\[\^)[\w$`*\[]", text)
+    if (han or stop) and not before.lstrip().startswith(("#", ">", "!!!", "???", "===")):
+        lines[-1] = before + text.lstrip()
+    else:
+        lines.append(text)
+
+
+NOTE = re.compile(r"\[\^[^\]]+\]:")
+
+
+def with_heading(lines: list[str], title: str) -> list[str]:
+    """The page's footnotes under a heading of their own, where they stand together at its end."""
+    notes = [i for i, line in enumerate(lines) if NOTE.match(line)]
+    if not notes or any(line.startswith("## ") for line in lines[notes[0] :]):
+        return lines
+    return [*lines[: notes[0]], f"## {title} {{ #sources }}", "", *lines[notes[0] :]]
+
+
+def lines_of(markdown: str, tokens: dict[str, str]) -> list[str]:
     out: list[str] = []
     fence = ""
     boxes: list[int] = []  # indents of the admonitions we are in
-    for line in FRONT_MATTER.sub("", made.markdown).split("\n"):
+    for line in markdown.split("\n"):
         token = TOKEN.match(line)
         match = FENCE.match(line)
         while boxes and not fence and line.strip() and len(line) - len(line.lstrip()) <= boxes[-1]:
@@ -47,7 +110,7 @@ def lines_of(made: Rendered) -> list[str]:
                 fence = ""
             out.append(quote + inner)
         elif token:
-            out += [quote + text for text in of_html(made.tokens[token["token"]]).split("\n")]
+            out += [quote + text for text in of_html(tokens[token["token"]]).split("\n")]
         elif match and match["fence"]:
             fence = match["fence"]
             out.append(quote + re.sub(r"\{\s*\.([\w+-]+)[^}]*\}|(?<=[a-z]) .*=.*$", r"\1", inner))
@@ -75,7 +138,7 @@ def tidy(text: str) -> str:
     return "".join(part for i, part in enumerate(parts) if i % 3 != 2).strip("\n") + "\n"
 
 
-# -- what render.py put behind tokens, back to Markdown ------------------------------------------------------------
+# -- HTML of the book's own, back to Markdown ------------------------------------------------------------
 
 
 @dataclass
