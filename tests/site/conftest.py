@@ -15,6 +15,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import recorded
 from looker import Looker, said
 
 from warpbook import tools
@@ -29,15 +30,15 @@ A copy reaches {{ rate }} with any warp.
 ```
 """
 RECORD = {
-    "format": 2,
-    "machines": {"m": {"name": "NVIDIA H200"}},
+    "format": 3,
+    "machines": {"m": {"name": "NVIDIA H200", "softcuda": False}},
     "programs": {
         "copying/copy.py": {
-            "code": "",
+            "code": "sha256:" + 64 * "0",
             "machine": "m",
             "date": "2026-11-22T02:10:00Z",
             "stdout": "",
-            "values": {"rate": {"value": 4e12, "unit": "B/s"}},
+            "values": {"rate": recorded.value(4e12)},
         }
     },
     "blocks": {"printed": []},
