@@ -14,7 +14,7 @@ is installed, and asks for no more than g++, python3-dev and python3-venv of the
 import signal
 import sys
 
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback before main() handles it
 
 if sys.version_info < (3, 11):  # noqa: UP036  (an older Python must get as far as this line: no newer syntax in this file)
@@ -427,17 +427,22 @@ def without(step: Step, stamps: dict[str, str]) -> dict[str, str]:
     return {name: inputs for name, inputs in stamps.items() if name not in (step.name, *step.covers, *step.undoes)}
 
 
-def set_up(wanted: str) -> None:
-    stamps = read_stamps()
+def to_do(wanted: str, stamps: dict[str, str]) -> list[Step]:
     plan = steps(wanted)
     undone = {name for step in plan if not up_to_date(step, stamps) for name in (step.name, *step.undoes)}
-    todo = [step for step in plan if step.name in undone]
+    return [step for step in plan if step.name in undone]
+
+
+def set_up(wanted: str) -> None:
+    stamps = read_stamps()
+    todo = to_do(wanted, stamps)
     if not todo:
         return
-    if "venv" in undone:
+    new_venv = todo[0].name == "venv"
+    if new_venv:
         check_own_venv(stamps)
-    check_machine(wanted, new_venv="venv" in undone)
-    if "venv" in undone and (reason := why_anew()):
+    check_machine(wanted, new_venv=new_venv)
+    if new_venv and (reason := why_anew()):
         print(f".venv is made anew: {reason}", flush=True)
     VENV.mkdir(exist_ok=True)
     LOG.write_text("")
@@ -454,7 +459,8 @@ def set_up(wanted: str) -> None:
 
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
-    """One set-up at a time; another says whom it waits for."""
+    """One set-up at a time; another says whom it waits for.  Raises OSError where nothing can be written."""
+    CACHE.mkdir(exist_ok=True)
     with (CACHE / "setup.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -470,19 +476,36 @@ def only_one() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Signals raise Stopped, but for those that are ignored, as nohup has it."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def main() -> int:
     if sys.argv[1:] not in (["site"], ["print"], ["all"]):
         print(__doc__)
         return 2
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, stop)
+    wanted = sys.argv[1]
     try:
-        CACHE.mkdir(exist_ok=True)
-        with only_one():
-            set_up(sys.argv[1])
+        with stoppable(), only_one():
+            set_up(wanted)
     except SetupError as error:
         print(f"\nset-up: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        if not LOCK and not to_do(wanted, read_stamps()):
+            return 0  # a read-only checkout that is set up
+        start, advice = ("\n", "") if LOCK else ("", f"; make {ROOT} writable, or set up a copy of it")
+        print(f"{start}set-up: {error.filename or LOG}: {error.strerror}{advice}", file=sys.stderr)
         return 1
     except Stopped as stopped:
         print("\nset-up: stopped; the same command goes on where it was", file=sys.stderr)

@@ -13,6 +13,7 @@ import unchanged
 from unchanged import Files, Uses, code_of
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.inputs()  # what it imports, and no more
 
 TESTS = Path(unchanged.__file__).parent
 CONFTEST = f"""
