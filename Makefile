@@ -1,7 +1,8 @@
 # Warpbook.  Each target does the set-up that it needs, and calls one tool.
 #
 #   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page  (ARGS="--port 8001")
-#   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest)
+#   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest);
+#                     what passed before on the same code is left out  (ARGS=--all: everything)
 #   make site         the site into site/ (Chinese under site/zh/), strictly  (OUTPUT=PATH: elsewhere, also for offline and pdf)
 #   make offline      site/warpbook.zip: both languages, to unpack and read without a server or a network
 #   make pdf          site/warpbook-en.pdf and -zh.pdf: the book, printed by an installed Chromium

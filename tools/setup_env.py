@@ -14,7 +14,7 @@ is installed, and asks for no more than g++, python3-dev and python3-venv of the
 import signal
 import sys
 
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback before main() handles it
 
 if sys.version_info < (3, 11):  # noqa: UP036  (an older Python must get as far as this line: no newer syntax in this file)
@@ -457,19 +457,10 @@ def set_up(wanted: str) -> None:
         print(f"{time.monotonic() - start:.1f} s", flush=True)
 
 
-def can_write() -> bool:
-    """Whether another set-up could be kept out, for which a file is locked."""
-    try:
-        CACHE.mkdir(exist_ok=True)
-        (CACHE / "setup.lock").open("a").close()
-    except OSError:
-        return False
-    return True
-
-
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
-    """One set-up at a time; another says whom it waits for."""
+    """One set-up at a time; another says whom it waits for.  Raises OSError where nothing can be written."""
+    CACHE.mkdir(exist_ok=True)
     with (CACHE / "setup.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -485,24 +476,36 @@ def only_one() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Signals raise Stopped, but for those that are ignored, as nohup has it."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def main() -> int:
     if sys.argv[1:] not in (["site"], ["print"], ["all"]):
         print(__doc__)
         return 2
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, stop)
+    wanted = sys.argv[1]
     try:
-        if can_write() or to_do(sys.argv[1], read_stamps()):  # a read-only checkout that is set up is as good
-            CACHE.mkdir(exist_ok=True)
-            with only_one():
-                set_up(sys.argv[1])
+        with stoppable(), only_one():
+            set_up(wanted)
     except SetupError as error:
         print(f"\nset-up: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        where = error.filename2 or error.filename or LOG
-        print(f"\nset-up: {where}: {error.strerror}; make room, and {ROOT} writable", file=sys.stderr)
+        if not LOCK and not to_do(wanted, read_stamps()):
+            return 0  # a read-only checkout that is set up
+        start, advice = ("\n", "") if LOCK else ("", f"; make {ROOT} writable, or set up a copy of it")
+        print(f"{start}set-up: {error.filename or LOG}: {error.strerror}{advice}", file=sys.stderr)
         return 1
     except Stopped as stopped:
         print("\nset-up: stopped; the same command goes on where it was", file=sys.stderr)

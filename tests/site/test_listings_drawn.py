@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import recorded
 from test_builds import make
-from warpbook.pages import Page
 
-from warpbook import records
-from warpbook.book import Book, write_json, write_text
+from warpbook.book import Book, write_text
 
 FIRST, ROWS = 21, 12  # the listing's first line in its file, well below the file's top, and how many it has
 KERNEL = "\n".join(
@@ -58,13 +56,9 @@ def site(small_site: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_text(small_site.snippets / "copying" / "copy.py", PROGRAM)
     for language in ("en", "zh"):
         write_text(small_site.docs / language / "copying.md", PAGE)
-    path = small_site.root / "records" / "nvidia-h200" / "copying.json"
-    record = json.loads(path.read_text("utf-8"))
-    record["programs"]["copying/copy.py"]["stdout"] = "".join(f"{row}\n" for row in range(40))
-    hashes = records.block_hashes(Page(small_site, small_site.docs / "en" / "copying.md"))
-    printed = [{"code": code, "stdout": "42\n"} for code in hashes]
-    record["blocks"] = {"machine": "m", "date": "2026-11-22T02:10:00Z", "printed": printed}
-    write_json(path, record)
+    programs = {"copying/copy.py": {"stdout": "".join(f"{row}\n" for row in range(40))}}
+    for device in ("nvidia-h200", "softcuda"):
+        recorded.keep(small_site, device, "copying", programs, printed=["42\n"])
     output = tmp_path_factory.mktemp("built") / "site"
     done = make(small_site, output)
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.inputs("tools/commits.py")
+
 TOOL = Path(__file__).parents[2] / "tools" / "commits.py"
 
 

@@ -28,6 +28,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.inputs("tools/setup_env.py", "Makefile")
+
 ROOT = Path(__file__).parents[2]
 MOMENTS = 40
 
@@ -381,6 +383,44 @@ def test_make_finds_another_python_when_the_one_in_venv_is_gone(root: Path) -> N
         ["make", "--dry-run", "setup-site"], cwd=root, env=clean, capture_output=True, text=True, check=True
     )
     assert shown.stdout == "python3 tools/setup_env.py site\n"
+
+
+# -- a checkout that cannot be written ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def read_only(setup_env, monkeypatch):
+    def refuse(self, *_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(self))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    monkeypatch.setattr(sys, "argv", ["setup_env.py", "site"])
+    return setup_env
+
+
+def test_a_checkout_that_is_set_up_may_be_read_only(read_only, monkeypatch, capsys):
+    monkeypatch.setattr(read_only, "up_to_date", lambda *_: True)
+    assert read_only.main() == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_one_that_is_not_is_told_so_in_one_line(read_only, monkeypatch, capsys):
+    monkeypatch.setattr(read_only, "up_to_date", lambda *_: False)
+    assert read_only.main() == 1
+    said = capsys.readouterr().err
+    assert "Read-only file system; make " in said and said.count("\n") == 1
+
+
+def test_a_full_disk_is_told_in_one_line(setup_env, monkeypatch, capsys):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(setup_env.NEW_STAMPS))
+
+    monkeypatch.setattr(setup_env, "write_stamps", refuse)
+    monkeypatch.setattr(sys, "argv", ["setup_env.py", "site"])
+    handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    assert setup_env.main() == 1
+    assert capsys.readouterr().err == f"\nset-up: {setup_env.NEW_STAMPS}: No space left on device\n"
+    assert handlers == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
 
 
 # -- stamps ------------------------------------------------------------------------------------------------------------
