@@ -99,17 +99,17 @@ def check_program(command: str, arguments: list[str]) -> None:
         sys.exit(f"softcuda: {mistake}")
 
 
-def check_seed(command: str, arguments: list[str]) -> None:
+def check_seed(arguments: list[str]) -> None:
     """End with one line if `--seed N ...` has no seed."""
     seed = "".join(arguments[1:2])
     if not seed.isdecimal() or len(seed) > 20 or int(seed) >= 2**64:
-        sys.exit(f"softcuda: {command} --seed {seed} is not a whole number below 2**64 (0: no shuffling)")
+        sys.exit(f"softcuda: --seed {seed} is not a whole number below 2**64 (0: no shuffling)")
 
 
 def run(arguments: list[str]) -> int:
     """Run a program or module on softcuda whatever the machine has, as `python` would run it."""
     if arguments[:1] == ["--seed"]:  # the order of warps and blocks, shuffled
-        check_seed("run", arguments)
+        check_seed(arguments)
         os.environ["SOFTCUDA_SEED"] = arguments[1]
         arguments = arguments[2:]
     check_program("run", arguments)

@@ -62,7 +62,6 @@ const Python& python() {
 
 // Of Python's main thread, with the GIL held: what Python is to raise once the cu* function has returned.
 Exception to_raise;
-std::atomic<uint64_t> raised{0};  // how often that happened
 
 int raise_now(void*) {
     python().give_exception(std::exchange(to_raise, {}));
@@ -89,7 +88,6 @@ void look_for_signals() {
         } else {
             to_raise = came;
             python().add_pending_call(raise_now, nullptr);
-            ++raised;
             ++interrupts;
         }
     }
@@ -98,12 +96,11 @@ void look_for_signals() {
 }
 
 WaitForWork::WaitForWork(const Context& context)
-    : context_(context), cut_before_(context.cut_launches), raised_before_(raised) {}
+    : context_(context), cut_before_(context.cut_launches) {}
 
 void WaitForWork::end() const {
     if (context_.failed()) fail(context_.error());
-    if (context_.cut_launches == cut_before_) return;
-    if (in_main_thread() && raised != raised_before_) return;  // Python raises what its handler wanted
+    if (context_.cut_launches == cut_before_ || in_main_thread()) return;  // there Python raises, or has raised
     fail(CUDA_ERROR_LAUNCH_TIMEOUT, "what this thread waited for was interrupted");
 }
 
