@@ -34,8 +34,7 @@ struct Python {
         const bool all = find(is_initialized, "Py_IsInitialized") && find(take_gil, "PyGILState_Ensure") &&
                          find(give_gil, "PyGILState_Release") && find(check_signals, "PyErr_CheckSignals") &&
                          find(fetch, "PyErr_Fetch") && find(restore, "PyErr_Restore") &&
-                         find(matches, "PyErr_GivenExceptionMatches") &&
-                         find(add_pending_call, "Py_AddPendingCall") &&
+                         find(matches, "PyErr_GivenExceptionMatches") && find(add_pending_call, "Py_AddPendingCall") &&
                          find(keyboard_interrupt, "PyExc_KeyboardInterrupt");
         if (!all) is_initialized = nullptr;
     }
@@ -95,8 +94,7 @@ void look_for_signals() {
     python().give_gil(gil);
 }
 
-WaitForWork::WaitForWork(const Context& context)
-    : context_(context), cut_before_(context.cut_launches) {}
+WaitForWork::WaitForWork(const Context& context) : context_(context), cut_before_(context.cut_launches) {}
 
 void WaitForWork::end() const {
     if (context_.failed()) fail(context_.error());

@@ -29,7 +29,8 @@ void look_for_signals();
 class WaitForWork {
   public:
     explicit WaitForWork(const Context& context);
-    void end() const;  // throws Fail if the context has failed, or if an interrupt cut work and this thread does not know
+    void end()
+        const;  // throws Fail if the context has failed, or if an interrupt cut work and this thread does not know
 
   private:
     const Context& context_;
