@@ -32,9 +32,10 @@ class OperationTable {
     std::unordered_map<std::string, DecodeFn> table_;
 };
 
-const OperationTable& operation_table();  // chosen once, by CPU features (SOFTCUDA_SIMD, one of simd_levels(), overrides)
+const OperationTable&
+operation_table();  // chosen once, by CPU features (SOFTCUDA_SIMD, one of simd_levels(), overrides)
 std::vector<std::string_view> simd_levels();  // that this build and this CPU have
-const char* simd_level();                 // "avx512"
+const char* simd_level();                     // "avx512"
 
 // Where an address operand points: [%rd1+8], [symbol+4], [64].
 struct Address {
