@@ -247,13 +247,19 @@ def steps(wanted: str) -> list[Step]:
         undoes=("site", "all", "pycuda", "softcuda", "book"),
     )
     book = Step("book", "the book", digest(ROOT / "pyproject.toml"), install_book)
-    katex = Step("katex", "KaTeX", katex_inputs, lambda: install_node_packages("--omit=dev"), made=(NODE / "katex",))
+    katex = Step(
+        "katex",
+        "KaTeX and Graphviz",
+        katex_inputs,
+        lambda: install_node_packages("--omit=dev"),
+        made=(NODE / "katex", NODE / "@viz-js" / "viz"),
+    )
     node = Step(
         "node",
         "Node packages",
         digest(npm_lock),
         install_node_packages,
-        made=(NODE / "katex", NODE / "playwright-core", NODE / "lighthouse"),
+        made=(NODE / "katex", NODE / "@viz-js" / "viz", NODE / "playwright-core", NODE / "lighthouse"),
         covers={"katex": katex_inputs},
     )
     if wanted in ("site", "print"):
