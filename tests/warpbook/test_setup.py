@@ -485,30 +485,3 @@ def test_stamps_are_written_whole(setup_env, monkeypatch) -> None:
     with pytest.raises(ZeroDivisionError):
         setup_env.write_stamps({})
     assert json.loads(setup_env.STAMPS.read_text()) == {"venv": "1"}
-
-
-# -- a checkout that cannot be written ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def read_only(setup_env, monkeypatch):
-    def refuse(self, *_: object, **__: object) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(self))
-
-    monkeypatch.setattr(Path, "mkdir", refuse)
-    monkeypatch.setattr(setup_env.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(sys, "argv", ["setup_env.py", "site"])
-    return setup_env
-
-
-def test_a_checkout_that_is_set_up_may_be_read_only(read_only, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(read_only, "up_to_date", lambda *_: True)
-    assert read_only.main() == 0
-    assert capsys.readouterr() == ("", "")
-
-
-def test_one_that_is_not_says_so_in_one_line(read_only, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(read_only, "up_to_date", lambda *_: False)
-    assert read_only.main() == 1
-    said = capsys.readouterr().err.strip()
-    assert said.startswith(f"set-up: {read_only.CACHE}: Read-only file system; ") and "\n" not in said
