@@ -15,6 +15,7 @@ BOOKS = {"en": "Warpbook", "zh": "线程束手册"}
 CONFIGS = {"en": "mkdocs.yml", "zh": "mkdocs.zh.yml"}  # MkDocs'
 PLACES = {"en": "", "zh": "zh"}  # of a language's home page, below the site's
 SOFTCUDA = "softcuda"
+DEVELOPERS = "developers"  # under docs/ and on the English site: pages for contributors, no articles
 PRIMARY = "nvidia-h200"  # the device whose numbers the pages quote
 
 
@@ -51,6 +52,10 @@ class Book:
 
     def pages(self, language: str) -> list[Path]:
         return sorted((self.docs / language).rglob("*.md"))
+
+    def developers(self) -> list[Path]:
+        """The contributors' pages, which are in English only and no articles."""
+        return sorted((self.docs / DEVELOPERS).glob("*.md"))
 
     def in_reading_order(self, language: str) -> list[Path]:
         """The pages that the site's navigation lists, in its order; all pages where there is no navigation."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpbook.book import CONFIGS, LANGUAGES, Book, BookError
+from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, Book, BookError
 from warpbook.source import goals, reading
 from warpbook.source.errata import moved
 from warpbook.source.pages import Page
@@ -112,7 +112,7 @@ def read(book: Book, language: str) -> list[Track]:
             break  # the end of the navigation
     out = []
     for title, entries in found:
-        if not entries:
+        if not entries or entries[0].page.path.parent.name == DEVELOPERS:
             continue
         if entries[0].page.path.name != "index.md":
             raise BookError(f'{config.name}: the track "{title}" begins with its own page: - {title}: <track>/index.md')
