@@ -19,6 +19,7 @@ BOOKS = {"en": "Warpbook", "zh": "线程束手册"}
 CONFIGS = {"en": "mkdocs.yml", "zh": "mkdocs.zh.yml"}  # MkDocs'
 PLACES = {"en": "", "zh": "zh"}  # of a language's home page, below the site's
 SOFTCUDA = "softcuda"
+DEVELOPERS = "developers"  # under docs/ and on the English site: pages for contributors, no articles
 PRIMARY = "nvidia-h200"  # the device whose numbers the pages quote
 
 
@@ -77,6 +78,10 @@ class Book:
             return navigation(config.read_text("utf-8"))
         except (yaml.YAMLError, AttributeError, ValueError) as error:
             raise BookError(f"{config.name}: nav: {' '.join(str(error).split())}") from None
+
+    def developers(self) -> list[Path]:
+        """The contributors' pages, which are in English only and no articles."""
+        return sorted((self.docs / DEVELOPERS).glob("*.md"))
 
     def in_reading_order(self, language: str) -> list[Path]:
         """The pages that the site's navigation lists, in its order; all pages where there is no navigation."""

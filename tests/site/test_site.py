@@ -100,6 +100,30 @@ def test_a_browser_finds_nothing_wrong(page: str, served: str, look: Callable[..
     look("browse.mjs", served, {"en": page, "zh": f"zh/{page}"})
 
 
+DEVELOPERS = [f"{url(path, here().docs)}" for path in here().developers()]
+
+
+@pytest.mark.parametrize("page", DEVELOPERS)
+def test_a_browser_finds_nothing_wrong_with_the_contributors_pages(
+    page: str, served: str, look: Callable[..., None]
+) -> None:
+    look("browse.mjs", served, {"en": page})
+
+
+def test_the_contributors_pages_are_in_english_only_and_exported_nowhere(site: Path) -> None:
+    for page in DEVELOPERS:
+        text = (site / page / "index.html").read_text("utf-8")
+        assert '<link rel="alternate " hreflang="zh"' not in text
+        assert 'class="wb-time' not in text and 'class="wb-programs"' not in text and 'class="wb-cite"' not in text
+        assert not (site / "zh" / page).exists()
+    assert not list((site / "developers").rglob("*.md")) + list((site / "developers").rglob("*.ipynb"))
+    assert "developers/" not in (site / "llms.txt").read_text("utf-8")
+    for name in ("", "models/attention/"):  # links.internal says that they lead somewhere
+        text = (site / "zh" / name / "index.html").read_text("utf-8")
+        [link] = re.findall(r'<a href="([^"]*)" class="md-nav__link">\s*<span[^>]*>\s*开发者文档（英文）', text)
+        assert (site / "zh" / name / link).resolve() == (site / "developers").resolve()
+
+
 PLACES = {"en": "", "zh": "zh/"}
 
 
@@ -141,9 +165,10 @@ def test_search_engines_find_both_languages_of_every_page(site: Path) -> None:
         for entry in re.findall(r"<url>.*?</url>", (site / place / "sitemap.xml").read_text("utf-8"), re.DOTALL):
             found = re.findall(r'(?:<loc>|href=")([^"<]*)', entry)
             pages = [address.removeprefix(base).strip("/") or "." for address in found]
-            here, english, chinese, other = pages
-            assert here in (english, chinese) and other == english
-            assert chinese == f"zh/{english}".removesuffix("/.") and known >= set(pages)
+            here, english, *chinese, other = pages
+            assert here in (english, *chinese) and other == english
+            alone = english.split("/")[0] == "developers"  # the contributors' pages are in English only
+            assert chinese == ([] if alone else [f"zh/{english}".removesuffix("/.")]) and known >= set(pages)
             head = (site / here / "index.html").read_text("utf-8")
             assert f'<link rel="canonical" href="{found[0]}">' in head and "noindex" not in head
             assert re.findall(r'<link rel="alternate " hreflang="[\w-]+" href="([^"]*)">', head) == found[1:]

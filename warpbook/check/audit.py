@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook import tools
-from warpbook.book import Book, BookError, write_json
+from warpbook.book import DEVELOPERS, Book, BookError, write_json
 from warpbook.site.style import FONTS, glyphs
 
 MOST_BYTES = 150_000  # compressed, on first load by a telephone
@@ -74,8 +74,9 @@ IMPORTED = re.compile(r'(?:^|[;\n])\s*(?:import|export)\b[^"\';]*["\'](\.[^"\']+
 
 
 def pages(site: Path) -> list[str]:
-    """Addresses of all pages, English ones first: `models/attention/`."""
+    """Addresses of all pages but the contributors', English ones first: `models/attention/`."""
     found = [path.parent.relative_to(site).as_posix() for path in site.rglob("index.html")]
+    found = [name for name in found if name.split("/")[0] != DEVELOPERS]
     return sorted(
         (f"{name}/" if name != "." else "" for name in found), key=lambda name: (name.startswith("zh/"), name)
     )
