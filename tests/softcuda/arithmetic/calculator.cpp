@@ -90,8 +90,8 @@ class Calculator : public Decoder {
     void remember(Row, const Op&) override {}
     Row run_row(size_t) override { unsupported("no runs here"); }
     int sm() const override { return 90; }
-    std::optional<int64_t> step(size_t) const override { return std::nullopt; }
-    void led(Exec) override {}
+    std::optional<int64_t> stride(size_t) const override { return std::nullopt; }
+    void set_affine_exec(Exec) override {}
     [[noreturn]] void unsupported(const std::string& why) override {
         throw LoadError(why.empty() ? "unsupported" : why);
     }

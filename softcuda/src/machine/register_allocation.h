@@ -1,4 +1,4 @@
-// What instructions do to registers, and which registers of a function may share a row: nvcc names a new one for each value, and a frame with a row for each is
+// Which registers of a function may share a row: nvcc names a new one for each value, and a frame with a row for each is
 // larger than the CPU's first-level cache.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace softcuda {
 
-struct RegisterSharing {
-    std::vector<int32_t> leader;  // of each register: the one whose row it uses, often itself
+struct RegisterAllocation {
+    std::vector<int32_t> row_of;  // of each register: the one whose row it uses, often itself
     std::vector<bool> fresh;  // of each register: it may be read before it is written, so that its row begins as zeros
 };
 // Those of `kept` hold their value from block to block: a row of their own, never zeroed.
-RegisterSharing share_registers(const ptx::Function& function, const std::vector<bool>& kept);
+RegisterAllocation allocate_registers(const ptx::Function& function, const std::vector<bool>& kept);
 
 // The registers that an instruction may write, and perhaps more.
 std::vector<int32_t> may_write(const ptx::Instruction& instruction);

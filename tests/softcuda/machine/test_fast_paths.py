@@ -1,5 +1,5 @@
-"""How blocks advance when nobody watches: their warps in step, what is the same for all blocks computed once, inner
-products as one operation.  With a seed, warps take turns instead."""
+"""How blocks advance without an observer: warps in lockstep, what is the same for all blocks hoisted, fused dot products.
+With a seed, warps take turns instead."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_fault_in_a_later_warp_names_its_thread(run, settings: dict[str, int])
     assert "just past the end" in done.fault and "(st.global.u32)" in done.fault
 
 
-# --- inner products.  %r5 and %r6 are the two addresses, which move between two rounds; the last load has %r5's too.
+# --- fused dot products.  %r5 and %r6 are the two addresses, which move between two rounds; the last load has %r5's too.
 
 PRODUCTS = """.version 8.0
 .target sm_90
@@ -131,7 +131,7 @@ def source(tmp_path):
 @pytest.mark.parametrize("simd", SIMD)
 @pytest.mark.parametrize("idle", [0, 40], ids=["all", "some idle"])
 @pytest.mark.parametrize(("a_step", "b_step"), [(4, 0), (0, 4), (4, 4), (12, 0), (8, 12)])
-def test_inner_products(run, source, a_step: int, b_step: int, idle: int, simd: str) -> None:
+def test_fused_dots(run, source, a_step: int, b_step: int, idle: int, simd: str) -> None:
     arguments = ["buf:f32:64:iota", "buf:f32:64:zero", f"u32:{a_step}", f"u32:{b_step}"]
     done = run("products", *arguments, ptx=source(idle=idle), block=64, grid=2, simd=simd)
     assert not done.fault
@@ -139,7 +139,7 @@ def test_inner_products(run, source, a_step: int, b_step: int, idle: int, simd: 
 
 
 @pytest.mark.parametrize("simd", SIMD)
-def test_an_inner_product_that_is_no_number_is_the_canonical_one(run, source, simd: str) -> None:
+def test_a_fused_dot_that_is_no_number_is_the_canonical_nan(run, source, simd: str) -> None:
     """All words of the tile are a NaN with a payload."""
     done = run(
         "products", f"buf:u32:64:{0xFFC12345}", "buf:u32:64:zero", "u32:4", "u32:0", ptx=source(), block=64, simd=simd
@@ -152,7 +152,7 @@ def test_an_inner_product_that_is_no_number_is_the_canonical_one(run, source, si
     ("last", "says"),
     [(1 << 20, "but the block's shared memory ends"), (6, "which is no multiple of 4"), (-1 << 20, "illegal address")],
 )
-def test_a_fault_within_an_inner_product_names_its_load(run, source, last: int, says: str, simd: str) -> None:
+def test_a_fault_within_a_fused_dot_names_its_load(run, source, last: int, says: str, simd: str) -> None:
     arguments = ["buf:f32:64:iota", "buf:f32:64:zero", "u32:4", "u32:4"]
     path = source(last=last)
     line = 1 + path.read_text().splitlines().index(f"    ld.shared.f32 %f9, [%r5+{last}];")

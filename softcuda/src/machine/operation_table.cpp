@@ -1,0 +1,81 @@
+// The table of operations, with those of the best SIMD level that this CPU has.
+#include <cstdlib>
+
+#include "machine/decode.h"
+
+namespace softcuda {
+
+void OperationTable::add(std::string_view opcode, DecodeFn decode) { table_[std::string(opcode)] = decode; }
+
+DecodeFn OperationTable::find(std::string_view opcode) const {
+    auto found = table_.find(std::string(opcode));
+    return found == table_.end() ? nullptr : found->second;
+}
+
+namespace {
+
+enum class Level { generic, avx2, avx512 };
+
+Level choose_level() {
+    Level best = Level::generic;
+#if defined(SOFTCUDA_HAVE_AVX2)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        best = Level::avx2;
+#endif
+#if defined(SOFTCUDA_HAVE_AVX512)
+    if (best == Level::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+        best = Level::avx512;
+#endif
+    if (const char* asked = std::getenv("SOFTCUDA_SIMD")) {  // only ever down: the CPU must have it
+        std::string_view name = asked;
+        if (name == "generic") best = Level::generic;
+        if (name == "avx2" && best == Level::avx512) best = Level::avx2;
+    }
+    return best;
+}
+
+Level level() {
+    static const Level chosen = choose_level();
+    return chosen;
+}
+
+#define SOFTCUDA_REGISTER(level)    \
+    level::register_integer(table); \
+    level::register_float(table);   \
+    level::register_half(table);    \
+    level::register_compare(table); \
+    level::register_convert(table); \
+    level::register_memory(table);  \
+    level::register_atomic(table);  \
+    level::register_warp(table);    \
+    level::register_matrix(table);
+
+}  // namespace
+
+const OperationTable& operation_table() {
+    static const OperationTable table = [] {
+        OperationTable table;
+        switch (level()) {
+#if defined(SOFTCUDA_HAVE_AVX512)
+            case Level::avx512: SOFTCUDA_REGISTER(avx512) break;
+#endif
+#if defined(SOFTCUDA_HAVE_AVX2)
+            case Level::avx2: SOFTCUDA_REGISTER(avx2) break;
+#endif
+            default: SOFTCUDA_REGISTER(generic)
+        }
+        return table;
+    }();
+    return table;
+}
+
+const char* simd_level() {
+    switch (level()) {
+        case Level::avx512: return "avx512";
+        case Level::avx2: return "avx2";
+        default: return "generic";
+    }
+}
+
+}  // namespace softcuda
