@@ -11,6 +11,7 @@
 #include "machine/builtins.h"
 #include "machine/function_builder.h"
 #include "machine/operands.h"
+#include "machine/optimisations.h"
 
 namespace softcuda {
 
@@ -178,7 +179,7 @@ class InstructionDecoder final : public Decoder {
         return found == b.run.end() ? nullptr : &b.function.code[found->second];
     }
     void remember(Row base, const Op& op) override {
-        b.run[base.offset] = static_cast<size_t>(&op - b.function.code.data());
+        if (optimisations().plans) b.run[base.offset] = static_cast<size_t>(&op - b.function.code.data());
     }
     Row run_row(size_t bytes) override;
     std::optional<int64_t> stride(size_t i) const override {
@@ -591,11 +592,11 @@ FunctionBuilder::FunctionBuilder(const Layout& layout, const ptx::Module& module
       program(program),
       function(function),
       as_written_(!source.is_entry || reads_clock(source)),
-      hoisting_(as_written_ ? Hoisting(source) : find_hoisting(source)),
+      hoisting_(as_written_ || !optimisations().hoisting ? Hoisting(source) : find_hoisting(source)),
       allocation_(
           allocate_registers(source, bases ? std::vector<bool>(source.registers.size(), true) : hoisting_.kept)) {
     rows_.resize(source.registers.size());
-    if (!as_written_ && !bases) affine = find_affine_values(source);
+    if (!as_written_ && !bases && optimisations().affine) affine = find_affine_values(source);
     affine.stride.resize(source.registers.size());
 }
 

@@ -4,6 +4,7 @@
 
 #include "machine/function_builder.h"
 #include "machine/fused_dot.h"
+#include "machine/optimisations.h"
 
 namespace softcuda {
 
@@ -13,10 +14,10 @@ using ptx::OperandKind;
 // `first_op`: of each instruction, in the plain stream.
 void FunctionBuilder::optimise(const std::vector<uint32_t>& first_op) {
     if (as_written_) return;
-    function.lockstep_safe = true;
+    function.lockstep_safe = optimisations().lockstep;
     std::unordered_map<size_t, Op> dots;  // by first instruction
     std::vector<bool> in_fused_dot(source.body.size(), false);
-    for (const FusedDotPlace& place : find_fused_dots(source)) {
+    for (const FusedDotPlace& place : optimisations().dots ? find_fused_dots(source) : std::vector<FusedDotPlace>()) {
         auto dot = std::make_shared<FusedDot>();
         Op op;
         const size_t end = place.first + 3 * place.steps;

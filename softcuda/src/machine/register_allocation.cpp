@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "machine/optimisations.h"
+
 namespace softcuda {
 
 using ptx::Operand;
@@ -176,7 +178,7 @@ RegisterAllocation allocate_registers(const ptx::Function& function, const std::
     for (size_t r = 0; r < count; ++r) result.fresh.push_back(!kept[r]);
     for (size_t r = 0; r < count; ++r) result.row_of.push_back(static_cast<int32_t>(r));
     constexpr size_t most = size_t(1) << 28;  // bits; beyond, the memory for this would be more than it saves
-    if (function.body.empty()) return result;
+    if (function.body.empty() || !optimisations().registers) return result;
     Liveness live(function);
     if (live.size() > most) return result;
     live.solve();

@@ -47,6 +47,13 @@ def test_a_fault_in_a_later_warp_names_its_thread(run, settings: dict[str, int])
     assert "just past the end" in done.fault and "(st.global.u32)" in done.fault
 
 
+@pytest.mark.parametrize("paths", ["none", "no-hoisting", "no-affine,no-dots", "none,lockstep", "none,registers,plans"])
+def test_any_fast_path_may_be_turned_off(run, paths: str) -> None:
+    done = run("parting_and_meeting", "buf:i32:2304", "i32:5", "i32:-3", grid="3,4,2", block=96, optimise=paths)
+    blocks = itertools.product(*(range(n) for n in (2, 4, 3)))
+    assert done.buffers[0] == [x for z, y, b in blocks for x in parting_and_meeting((b, y, z), 5, -3)]
+
+
 # --- fused dot products.  %r5 and %r6 are the two addresses, which move between two rounds; the last load has %r5's too.
 
 PRODUCTS = """.version 8.0
