@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "machine/register_allocation.h"
+#include "machine/effects.h"
 
 namespace softcuda {
 
@@ -62,7 +62,7 @@ class Finder {
     void find() {
         for (at_ = 0; at_ < function.body.size(); ++at_) {
             const Instruction& in = function.body[at_];
-            if (in.predicate != ptx::no_register || in.operands.size() < 2 || !pure(in)) continue;
+            if (in.predicate != ptx::no_register || in.operands.size() < 2 || !is_pure(in)) continue;
             const Operand& result = in.operands[0];
             if (result.kind != OperandKind::reg || result.reg < 0 || !result.name.empty()) continue;
             const auto written = static_cast<size_t>(result.reg);
@@ -187,7 +187,7 @@ ptx::Function base_source(const ptx::Function& kernel, const AffineValues& affin
     for (const Instruction& in : kernel.body) {
         if (in.operands.empty() || in.operands[0].kind != OperandKind::reg || in.operands[0].reg < 0) continue;
         const auto written = static_cast<size_t>(in.operands[0].reg);
-        if (!wanted[written] || !pure(in)) continue;
+        if (!wanted[written] || !is_pure(in)) continue;
         Instruction& own = bases.body.emplace_back(in);
         if (is_logic(in)) own.modifiers = {"b32"};
         if (!is_comparison(in)) continue;

@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "machine/hoisting.h"
 #include "machine/program.h"
 #include "ptx/ast.h"
 
@@ -28,7 +27,7 @@ struct AffineValues {
     std::vector<std::optional<int64_t>> stride;  // by register; 0 of predicates, which are masks
     std::vector<NoWrap> checks;
 };
-// Only for blocks whose rows of threads are whole warps.  Each such register has one writer, which is pure (hoisting.h).
+// Only for blocks whose rows of threads are whole warps.  Each such register has one writer, which is pure (effects.h).
 AffineValues find_affine_values(const ptx::Function& function);
 
 // The kernel's instructions for the marked registers, where predicates are masks in 32-bit registers.

@@ -9,6 +9,7 @@
 
 #include "machine/block.h"
 #include "machine/builtins.h"
+#include "machine/effects.h"
 #include "machine/function_builder.h"
 #include "machine/operands.h"
 #include "machine/optimisations.h"
@@ -412,6 +413,18 @@ void InstructionDecoder::decode() {
     // An instruction may turn out to be nothing (prefetch); its guard and its line still count as one.
     if (b.function.code.size() == before) emit(exec_nothing);
     for (int32_t r : may_write(in)) b.run.erase(b.register_row(r).offset);
+}
+
+// What decode_flow() decodes.
+void register_control(OperationTable& table) {
+    table.add("bra", nullptr, {Effect::none, Flow::branch});
+    table.add("brx", nullptr, {Effect::none, Flow::branch_table});
+    table.add("ret", nullptr, {Effect::none, Flow::ret});
+    table.add("exit", nullptr, {Effect::none, Flow::exit});
+    table.add("call", nullptr, {Effect::unknown, Flow::call});
+    for (const char* opcode : {"trap", "brkpt", "pmevent", "setmaxnreg", "stackrestore"})
+        table.add(opcode, nullptr, {Effect::none});
+    for (const char* opcode : {"alloca", "stacksave"}) table.add(opcode, nullptr);
 }
 
 bool InstructionDecoder::decode_flow() {

@@ -1,10 +1,8 @@
 #include "machine/hoisting.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_set>
 
-#include "machine/register_allocation.h"
+#include "machine/effects.h"
 #include "machine/specials.h"
 
 namespace softcuda {
@@ -12,31 +10,6 @@ namespace softcuda {
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::OperandKind;
-
-bool pure(const Instruction& instruction) {
-    static const std::unordered_set<std::string_view> opcodes = {
-        "abs",   "add", "and", "bfe",         "bfi",  "bfind", "brev",  "clz", "cnot", "copysign", "cvt",
-        "cvta",  "div", "fma", "affine.setp", "lop3", "mad",   "mad24", "max", "min",  "mov",      "mul",
-        "mul24", "neg", "not", "or",          "popc", "prmt",  "rcp",   "rem", "sad",  "selp",     "set",
-        "setp",  "shf", "shl", "shr",         "slct", "sqrt",  "sub",   "xor"};
-    if (instruction.opcode == "ld") return !instruction.modifiers.empty() && instruction.modifiers[0] == "param";
-    return opcodes.contains(instruction.opcode) &&
-           std::find(instruction.modifiers.begin(), instruction.modifiers.end(), "cc") == instruction.modifiers.end();
-}
-
-std::vector<uint32_t> writers_of(const ptx::Function& function) {
-    std::vector<uint32_t> writers(function.registers.size(), 0);
-    for (const Instruction& instruction : function.body)
-        for (int32_t r : may_write(instruction)) ++writers[static_cast<size_t>(r)];
-    return writers;
-}
-
-bool is_parameter(const ptx::Function& function, const Operand& address) {
-    return address.reg < 0 && address.elements.empty() &&
-           std::any_of(
-               function.params.begin(), function.params.end(),
-               [&](const ptx::Variable& param) { return param.name == address.name; });
-}
 
 namespace {
 
@@ -61,7 +34,7 @@ class Finder {
 
   private:
     Frequency frequency_of(const Instruction& instruction) const {
-        if (instruction.predicate != ptx::no_register || !pure(instruction) || instruction.operands.size() < 2)
+        if (instruction.predicate != ptx::no_register || !is_pure(instruction) || instruction.operands.size() < 2)
             return Frequency::block;
         const Operand& result = instruction.operands[0];
         if (result.kind != OperandKind::reg || result.reg < 0 || !result.name.empty() ||

@@ -22,11 +22,4 @@ struct Hoisting {
 // the kernel would come by or not.
 Hoisting find_hoisting(const ptx::Function& function);
 
-// Whether it has no effect but its first operand, and is defined for all that it may be given.
-bool pure(const ptx::Instruction& instruction);
-// By register: instructions that may write it.
-std::vector<uint32_t> writers_of(const ptx::Function& function);
-// [name] of a parameter of the function.
-bool is_parameter(const ptx::Function& function, const ptx::Operand& address);
-
 }  // namespace softcuda

@@ -249,14 +249,16 @@ void decode_atomic(Decoder& decoder, bool with_result) {
     set_report(op, used ? Access::atomic : Access::reduction, ptx::bytes_of(value));
 }
 
+void decode_reduction(Decoder& decoder) {
+    if (begins_with(decoder, "async")) return decode_async_reduction(decoder);
+    decode_atomic(decoder, false);
+}
+
 }  // namespace
 
 void register_atomic(OperationTable& table) {
     table.add("atom", [](Decoder& decoder) { decode_atomic(decoder, true); });
-    table.add("red", [](Decoder& decoder) {
-        if (begins_with(decoder, "async")) return decode_async_reduction(decoder);
-        decode_atomic(decoder, false);
-    });
+    table.add("red", decode_reduction, {Effect::none});
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

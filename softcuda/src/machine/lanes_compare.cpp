@@ -341,11 +341,11 @@ void decode_slct(Decoder& decoder) {
 }  // namespace
 
 void register_compare(OperationTable& table) {
-    table.add("setp", decode_setp);
-    table.add("affine.setp", decode_affine_setp);
-    table.add("set", decode_set);
-    table.add("selp", decode_selp);
-    table.add("slct", decode_slct);
+    table.add("setp", decode_setp, {Effect::pure});
+    table.add("affine.setp", decode_affine_setp, {Effect::pure});
+    table.add("set", decode_set, {Effect::pure});
+    table.add("selp", decode_selp, {.effect = Effect::pure, .moves = true});
+    table.add("slct", decode_slct, {Effect::pure});
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

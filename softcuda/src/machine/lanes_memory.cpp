@@ -698,6 +698,12 @@ void decode_createpolicy(Decoder& decoder) {
     op.a = zero.offset;
 }
 
+void decode_store(Decoder& decoder) {
+    if (begins_with(decoder, "async")) return decode_async_store(decoder);
+    if (begins_with(decoder, "bulk")) return decode_bulk_store(decoder);
+    decode_access(decoder, false);
+}
+
 }  // namespace
 
 void register_memory(OperationTable& table) {
@@ -706,14 +712,10 @@ void register_memory(OperationTable& table) {
     register_launch_control(table);
     register_affine(table);
     table.fused_dot = exec_fused_dot;
-    table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
-    table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
-    table.add("st", [](Decoder& decoder) {
-        if (begins_with(decoder, "async")) return decode_async_store(decoder);
-        if (begins_with(decoder, "bulk")) return decode_bulk_store(decoder);
-        decode_access(decoder, false);
-    });
-    table.add("cvta", decode_cvta);
+    table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); }, {Effect::writes_first});
+    table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); }, {Effect::writes_first});
+    table.add("st", decode_store, {Effect::none});
+    table.add("cvta", decode_cvta, {Effect::pure});
     table.add("mapa", decode_mapa);
     table.add("getctarank", decode_getctarank);
     table.add("isspacep", decode_isspacep);

@@ -5,11 +5,18 @@
 
 namespace softcuda {
 
-void OperationTable::add(std::string_view opcode, DecodeFn decode) { table_[std::string(opcode)] = decode; }
+void OperationTable::add(std::string_view opcode, DecodeFn decode, OpcodeFacts facts) {
+    table_[std::string(opcode)] = {decode, facts};
+}
 
 DecodeFn OperationTable::find(std::string_view opcode) const {
     auto found = table_.find(std::string(opcode));
-    return found == table_.end() ? nullptr : found->second;
+    return found == table_.end() ? nullptr : found->second.decode;
+}
+
+OpcodeFacts OperationTable::facts(std::string_view opcode) const {
+    auto found = table_.find(std::string(opcode));
+    return found == table_.end() ? OpcodeFacts() : found->second.facts;
 }
 
 namespace {
@@ -56,6 +63,7 @@ Level level() {
 const OperationTable& operation_table() {
     static const OperationTable table = [] {
         OperationTable table;
+        register_control(table);
         switch (level()) {
 #if defined(SOFTCUDA_HAVE_AVX512)
             case Level::avx512: SOFTCUDA_REGISTER(avx512) break;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "machine/effects.h"
 #include "machine/function_builder.h"
 #include "machine/fused_dot.h"
 #include "machine/optimisations.h"
@@ -83,7 +84,7 @@ FunctionBuilder::Ops FunctionBuilder::arrange(const std::vector<uint32_t>& first
 // Whether it goes to the block's bases where there are such.
 bool FunctionBuilder::moves_to_bases(size_t instruction) const {
     const ptx::Instruction& in = source.body[instruction];
-    return hoisting_.instructions[instruction] == Frequency::block && !in.operands.empty() && pure(in) &&
+    return hoisting_.instructions[instruction] == Frequency::block && !in.operands.empty() && is_pure(in) &&
            in.operands[0].kind == OperandKind::reg && is_affine(in.operands[0].reg);
 }
 
@@ -117,7 +118,7 @@ void FunctionBuilder::split_affine(const std::vector<uint32_t>& first_op, const 
         if (in.operands.empty() || in.operands[0].kind != OperandKind::reg || !is_affine(in.operands[0].reg)) continue;
         const auto written = static_cast<size_t>(in.operands[0].reg);
         if (moved[i] && expanded[written]) wanted[written] = true;
-        if (!pure(in) || !wanted[written]) continue;
+        if (!is_pure(in) || !wanted[written]) continue;
         std::vector<int32_t> read;
         for (size_t k = 1; k < in.operands.size(); ++k) ptx::mentioned(in.operands[k], read);
         for (int32_t reg : read) wanted[static_cast<size_t>(reg)] = true;

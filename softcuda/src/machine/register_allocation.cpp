@@ -6,9 +6,8 @@
 #include "machine/register_allocation.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_set>
 
+#include "machine/effects.h"
 #include "machine/optimisations.h"
 
 namespace softcuda {
@@ -18,32 +17,24 @@ using ptx::OperandKind;
 
 namespace {
 
-// Instructions whose first operand is written for every active lane, and not read.  Of all others, what they mention
-// counts as read: such a register's row is shared less, and nothing else.
-const std::unordered_set<std::string_view>& writing_opcodes() {
-    static const std::unordered_set<std::string_view> opcodes = {
-        "abs",  "add",   "addc", "and",  "bfe",   "bfi",  "bfind", "brev",  "clz",   "cnot",        "copysign", "cos",
-        "cvt",  "cvta",  "div",  "dp2a", "dp4a",  "ex2",  "fma",   "ld",    "ldu",   "affine.setp", "lg2",      "lop3",
-        "mad",  "mad24", "madc", "max",  "min",   "mma",  "mov",   "mul",   "mul24", "neg",         "not",      "or",
-        "popc", "prmt",  "rcp",  "rem",  "rsqrt", "sad",  "selp",  "set",   "setp",  "shf",         "shfl",     "shl",
-        "shr",  "sin",   "slct", "sqrt", "sub",   "subc", "tanh",  "testp", "xor"};
-    return opcodes;
-}
-
 bool whole(const Operand& operand) {  // no %r1.b0
     return operand.kind != OperandKind::address && operand.name.empty() &&
            std::all_of(operand.elements.begin(), operand.elements.end(), whole);
 }
 
+// Unless it is sure that its first operand is only written, what an instruction mentions counts as read: such a register's
+// row is shared less, and nothing else.
 struct Touched {
     std::vector<int32_t> read, written;
 };
 Touched touched(const ptx::Instruction& instruction) {
     Touched result;
     if (instruction.predicate >= 0) result.read.push_back(instruction.predicate);
+    const Effect effect = effect_of(instruction);
+    const bool writes_first = effect == Effect::pure || effect == Effect::writes_first;
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
-        const bool writes = i == 0 && instruction.predicate < 0 && writing_opcodes().contains(instruction.opcode);
+        const bool writes = i == 0 && instruction.predicate < 0 && writes_first;
         mentioned(operand, writes && whole(operand) ? result.written : result.read);
     }
     return result;
@@ -79,7 +70,8 @@ class Liveness {
 };
 
 bool ends_block(const ptx::Instruction& i) {
-    return i.opcode == "bra" || i.opcode == "brx" || i.opcode == "ret" || i.opcode == "exit";
+    const Flow flow = operation_table().facts(i.opcode).flow;
+    return flow == Flow::branch || flow == Flow::branch_table || flow == Flow::ret || flow == Flow::exit;
 }
 
 void Liveness::split() {
@@ -162,15 +154,6 @@ std::vector<Interval> intervals(const Liveness& live) {
 }
 
 }  // namespace
-
-std::vector<int32_t> may_write(const ptx::Instruction& instruction) {
-    std::vector<int32_t> registers;
-    const bool known = writing_opcodes().contains(instruction.opcode);
-    const size_t count = known ? std::min<size_t>(1, instruction.operands.size()) : instruction.operands.size();
-    if (instruction.opcode != "st" && instruction.opcode != "bar" && instruction.opcode != "barrier")
-        for (size_t i = 0; i < count; ++i) mentioned(instruction.operands[i], registers);
-    return registers;
-}
 
 RegisterAllocation allocate_registers(const ptx::Function& function, const std::vector<bool>& kept) {
     const size_t count = function.registers.size();

@@ -16,7 +16,4 @@ struct RegisterAllocation {
 // Those of `kept` hold their value from block to block: a row of their own, never zeroed.
 RegisterAllocation allocate_registers(const ptx::Function& function, const std::vector<bool>& kept);
 
-// The registers that an instruction may write, and perhaps more.
-std::vector<int32_t> may_write(const ptx::Instruction& instruction);
-
 }  // namespace softcuda

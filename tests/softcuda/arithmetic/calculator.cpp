@@ -18,12 +18,13 @@
 
 namespace softcuda {
 
-void OperationTable::add(std::string_view opcode, DecodeFn decode) {
-    if (!table_.emplace(opcode, decode).second) throw std::logic_error("twice: " + std::string(opcode));
+void OperationTable::add(std::string_view opcode, DecodeFn decode, OpcodeFacts facts) {
+    if (!table_.emplace(opcode, Operation{decode, facts}).second)
+        throw std::logic_error("twice: " + std::string(opcode));
 }
 DecodeFn OperationTable::find(std::string_view opcode) const {
     auto found = table_.find(std::string(opcode));
-    return found == table_.end() ? nullptr : found->second;
+    return found == table_.end() ? nullptr : found->second.decode;
 }
 bool Decoder::take(std::string_view modifier) {
     for (size_t i = 0; i < in.modifiers.size(); ++i)

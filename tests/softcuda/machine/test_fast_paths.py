@@ -47,6 +47,39 @@ def test_a_fault_in_a_later_warp_names_its_thread(run, settings: dict[str, int])
     assert "just past the end" in done.fault and "(st.global.u32)" in done.fault
 
 
+# %r5 is the thread's number, and then what the barrier counts.
+COUNTED = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry counted(.param .u64 in, .param .u64 out)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %tid.x;
+    add.s32 %r5, %r1, 0;
+    setp.lt.u32 %p1, %r1, 40;
+    bar.red.popc.u32 %r5, 0, %p1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    ld.global.u32 %r6, [%rd4];
+    mul.wide.u32 %rd5, %r1, 4;
+    add.s64 %rd6, %rd2, %rd5;
+    st.global.u32 [%rd6], %r6;
+    ret;
+}
+"""
+
+
+def test_a_register_that_a_barrier_writes_is_not_hoisted(run, tmp_path) -> None:
+    path = tmp_path / "counted.ptx"
+    path.write_text(COUNTED)
+    done = run("counted", "buf:i32:128:iota", "buf:i32:128:zero", ptx=path, block=128)
+    assert done.buffers[1] == [40] * 128
+
+
 @pytest.mark.parametrize("paths", ["none", "no-hoisting", "no-affine,no-dots", "none,lockstep", "none,registers,plans"])
 def test_any_fast_path_may_be_turned_off(run, paths: str) -> None:
     done = run("parting_and_meeting", "buf:i32:2304", "i32:5", "i32:-3", grid="3,4,2", block=96, optimise=paths)
