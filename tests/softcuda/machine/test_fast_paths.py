@@ -1,5 +1,5 @@
-"""How blocks advance without an observer: warps in lockstep, what is the same for all blocks hoisted, fused dot products.
-With a seed, warps take turns instead."""
+"""How blocks advance without an observer: lockstep warps, hoisted instructions, fused dot products.  With a seed, warps
+take turns instead."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def test_any_fast_path_may_be_turned_off(run, paths: str) -> None:
     assert done.buffers[0] == [x for z, y, b in blocks for x in parting_and_meeting((b, y, z), 5, -3)]
 
 
-# --- fused dot products.  %r5 and %r6 are the two addresses, which move between two rounds; the last load has %r5's too.
+# --- fused dot products.  %r5 and %r6 are the two addresses, which move between two rounds; the last load has %r5's,
+# too.
 
 PRODUCTS = """.version 8.0
 .target sm_90
