@@ -20,7 +20,7 @@ const char* kind_name(FaultKind kind) {
         case FaultKind::invalid_address_space: return "invalid address space";
         case FaultKind::invalid_pc: return "invalid program counter";
         case FaultKind::invalid_free: return "invalid free";
-        case FaultKind::cancelled: return "cancelled";
+        case FaultKind::interrupted: return "interrupted";
         case FaultKind::internal: return "internal error";
     }
     return "fault";

@@ -236,7 +236,7 @@ class Worker {
   private:
     bool admit();
     void look_at_memory();
-    void look_at_clock(const Cluster& cluster);  // ends the launch if its time is up
+    void look_at_clock(const Cluster& cluster);  // ends the launch if its time is up, or at Ctrl-C
     bool run_turn(Cluster& cluster);             // false: it is finished
     Block* make_block();
     void start_block(Block& block, uint64_t number);
@@ -290,6 +290,7 @@ class Launch {
     std::atomic<bool> cancelled{false};
     std::chrono::steady_clock::time_point started, deadline;
     bool has_deadline = false;
+    uint64_t interrupts = 0;  // when the host asked for the launch
 
     void report(Fault fault);
     Fault take_fault();

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "machine/program.h"
 
@@ -52,8 +53,10 @@ class OperationTable {
     std::unordered_map<std::string, Operation> table_;
 };
 
-const OperationTable& operation_table();  // chosen once, by CPU features (SOFTCUDA_SIMD=generic|avx2|avx512 overrides)
-const char* simd_level();                 // "avx512"
+const OperationTable&
+operation_table();  // chosen once, by CPU features (SOFTCUDA_SIMD, one of simd_levels(), overrides)
+std::vector<std::string_view> simd_levels();  // that this build and this CPU have
+const char* simd_level();                     // "avx512"
 
 // Where an address operand points: [%rd1+8], [symbol+4], [64].
 struct Address {

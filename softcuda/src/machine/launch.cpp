@@ -15,6 +15,7 @@
 
 #include "machine/block.h"
 #include "machine/device_runtime.h"
+#include "machine/interrupts.h"
 #include "machine/printer.h"
 #include "machine/specials.h"
 
@@ -264,12 +265,20 @@ void Worker::look_at_memory() {
 }
 
 void Worker::look_at_clock(const Cluster& cluster) {
-    if (!launch.has_deadline || std::chrono::steady_clock::now() <= launch.deadline) return;
+    const bool interrupted = interrupts.load(std::memory_order_relaxed) != launch.interrupts;
+    if (!interrupted && !(launch.has_deadline && std::chrono::steady_clock::now() > launch.deadline)) return;
     Fault fault;
-    fault.kind = FaultKind::timeout;
+    fault.kind = interrupted ? FaultKind::interrupted : FaultKind::timeout;
     fault.block = 0;
-    fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) + " still ran after " +
-                    std::to_string(launch.machine->time_limit_s) + " s";
+    fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) + " still ran after ";
+    if (interrupted) {
+        const std::chrono::duration<double> ran = std::chrono::steady_clock::now() - launch.started;
+        char seconds[32];
+        std::snprintf(seconds, sizeof seconds, "%.1f", ran.count());
+        fault.message += std::string(seconds) + " s and was ended; what it has written so far is partial";
+    } else {
+        fault.message += std::to_string(launch.machine->time_limit_s) + " s";
+    }
     throw FaultError{std::move(fault)};
 }
 
@@ -396,6 +405,7 @@ struct Family {
     MachineConfig machine;
     std::chrono::steady_clock::time_point deadline;
     bool has_deadline = false;
+    uint64_t interrupts = 0;
 };
 
 }  // namespace
@@ -449,7 +459,9 @@ void Machine::set_config(const MachineConfig& config) {
 
 LaunchResult Machine::launch(const Program& program, const Function& kernel, const LaunchConfig& config) {
     std::lock_guard lock(state_->mutex);
-    Family family{state_->config, {}, false};
+    if (interrupts.load(std::memory_order_relaxed) != config.interrupts)
+        return {.ok = false, .kind = FaultKind::interrupted};  // before it began
+    Family family{state_->config, {}, false, config.interrupts};
     MachineConfig& machine = family.machine;
     machine.shuffle_seed = from_environment("SOFTCUDA_SEED", machine.shuffle_seed);
     if (const char* limit = std::getenv("SOFTCUDA_TIMEOUT"); limit && *limit) machine.time_limit_s = std::atof(limit);
@@ -568,6 +580,7 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
     launch.started = std::chrono::steady_clock::now();
     launch.has_deadline = family.has_deadline;
     launch.deadline = family.deadline;
+    launch.interrupts = family.interrupts;
     if (grid_runtime) {
         launch.runtime = &*grid_runtime;
         grid_runtime->run = [&](const DeviceWork& work) {
@@ -606,7 +619,12 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
         for (uint64_t i = 0; i < workers; ++i) crew.push_back(std::make_unique<Worker>(launch, static_cast<int>(i)));
         for (auto& worker : crew) worker->alone = workers == 1;
         std::vector<std::thread> threads;
-        for (uint64_t i = 1; i < workers; ++i) threads.emplace_back([&, i] { crew[i]->run(); });
+        threads.reserve(workers);
+        try {
+            for (uint64_t i = 1; i < workers; ++i) threads.emplace_back([&, i] { crew[i]->run(); });
+        } catch (const std::exception&) {
+            // The system gives no more threads: those there are take the blocks.
+        }
         crew[0]->run();
         for (std::thread& thread : threads) thread.join();
     }

@@ -63,6 +63,7 @@ MemoryEvent event_of(const Op& op, const RowAccess& access, uint64_t* addresses)
 class Observer {
   public:
     virtual ~Observer() = default;
+    virtual void queued() {}  // from any thread: the host has asked for a launch
     virtual void launch_begin(const Program&, const Function&, const LaunchConfig&) {}
     virtual void launch_end(const Program&, const Function&, const LaunchConfig&, const LaunchResult&) {}
     virtual void block_begin(const WarpPlace&) {}

@@ -1,4 +1,5 @@
 // The table of operations, with those of the best SIMD level that this CPU has.
+#include <algorithm>
 #include <cstdlib>
 
 #include "machine/decode.h"
@@ -23,7 +24,7 @@ namespace {
 
 enum class Level { generic, avx2, avx512 };
 
-Level choose_level() {
+Level best_level() {
     Level best = Level::generic;
 #if defined(SOFTCUDA_HAVE_AVX2)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
@@ -34,11 +35,14 @@ Level choose_level() {
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
         best = Level::avx512;
 #endif
-    if (const char* asked = std::getenv("SOFTCUDA_SIMD")) {  // only ever down: the CPU must have it
-        std::string_view name = asked;
-        if (name == "generic") best = Level::generic;
-        if (name == "avx2" && best == Level::avx512) best = Level::avx2;
-    }
+    return best;
+}
+
+Level choose_level() {
+    const char* asked = std::getenv("SOFTCUDA_SIMD");  // the driver has refused what is not one of simd_levels()
+    const Level best = best_level();
+    if (asked && std::string_view(asked) == "generic") return Level::generic;
+    if (asked && std::string_view(asked) == "avx2") return std::min(best, Level::avx2);
     return best;
 }
 
@@ -59,6 +63,12 @@ Level level() {
     level::register_matrix(table);
 
 }  // namespace
+
+std::vector<std::string_view> simd_levels() {
+    std::vector<std::string_view> names{"generic", "avx2", "avx512"};
+    names.resize(static_cast<size_t>(best_level()) + 1);
+    return names;
+}
 
 const OperationTable& operation_table() {
     static const OperationTable table = [] {

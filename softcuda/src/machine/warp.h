@@ -26,7 +26,7 @@ enum class FaultKind : uint8_t {
     invalid_address_space,
     invalid_pc,
     invalid_free,
-    cancelled,
+    interrupted,
     internal,
 };
 

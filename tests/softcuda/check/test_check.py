@@ -187,7 +187,7 @@ def test_interrupted_program_tells_what_was_found(tmp_path: Path) -> None:
         ([], "check what?"),
         (["-m"], "check what?"),
         (["--json"], "needs the name of a file"),
-        (["--seed", "many", "x.py"], "needs a whole number"),
+        (["--seed", "many", "x.py"], "--seed many is not a whole number"),
         (["--json", "/nowhere/at/all.json", "x.py"], "there is no folder /nowhere/at"),
         (["no_such_program.py"], "no program no_such_program.py"),
     ],
