@@ -18,7 +18,8 @@ import pytest
 from looker import Looker, said
 
 from warpbook import tools
-from warpbook.book import Book
+from warpbook.book import Book, BookError
+from warpbook.site.builder import build
 
 PAGE = """# Copying { #copying }
 
@@ -52,6 +53,15 @@ zh = "线程束"
 says.en = "Threads that run together."
 says.zh = "一起执行的线程。"
 """
+
+
+@pytest.fixture(scope="session")
+def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole site, as `make site` builds it."""
+    try:
+        return build(book, tmp_path_factory.mktemp("site") / "site")
+    except BookError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture(scope="session")
