@@ -1,4 +1,4 @@
-"""Time, name and claim: the one helper that the book's programs share.
+"""Time and name: the one helper that the book's programs share.
 
 It needs NumPy and PyCUDA only, so a reader can carry it along with a program.  A program
 
@@ -7,12 +7,12 @@ It needs NumPy and PyCUDA only, so a reader can carry it along with a program.  
 * holds results against a reference with :func:`check`,
 * measures with :func:`time`,
 * names what it measured with :func:`value`, :func:`timing`, :func:`series` or :func:`spans`,
-* names what it computed and a page draws with :func:`matrix` or :func:`graph`,
-* and says with :func:`claim` what ought to hold of those names, or of hardware counters.
+* and names what it computed and a page draws with :func:`matrix` or :func:`graph`.
 
-If the environment variable WARPBENCH_OUT names a file, the names, the claims and the identity of the device are
-written there as JSON when the program ends well; otherwise nothing is written.  On softcuda (a CUDA device made of
-software) the programs run and check, but a time there says nothing about a GPU: claims are noted and never judged.
+If the environment variable WARPBENCH_OUT names a file, the names and the identity of the device are written there as
+JSON when the program ends well; otherwise nothing is written.  On softcuda (a CUDA device made of software) the
+programs run and check, but a time there says nothing about a GPU.  The file claims.toml beside the programs of an
+article says what these values are expected to be.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ _series: dict[str, dict[str, Any]] = {}
 _spans: dict[str, dict[str, Any]] = {}
 _matrices: dict[str, dict[str, Any]] = {}
 _graphs: dict[str, dict[str, Any]] = {}
-_claims: dict[str, dict[str, Any]] = {}
 _clocks: list[float] = []  # MHz of the multiprocessors, before each timed launch
 
 
@@ -99,14 +98,14 @@ def device() -> dict[str, Any]:
         "capability": "{}.{}".format(*dev.compute_capability()),
         "multiprocessors": dev.multiprocessor_count,
         "l2_bytes": dev.get_attribute(cuda.device_attribute.L2_CACHE_SIZE),
-        "memory_bytes": dev.total_memory(),
         "cuda": f"{cuda.get_driver_version() // 1000}.{cuda.get_driver_version() % 1000 // 10}",
         "compiler": _said("nvcc", "--version", match=r"release.*"),
         "python": platform.python_version(),
         "pycuda": pycuda.VERSION_TEXT,
         "numpy": numpy.__version__,
     }
-    if is_gpu():
+    if is_gpu():  # softcuda's memory is what the machine can spare at the moment, and says nothing
+        answer["memory_bytes"] = dev.total_memory()
         keys = ["driver_version", "clocks.max.sm", "clocks.max.mem", "power.limit"]
         query = [f"--query-gpu={','.join(keys)}", "--format=csv,noheader", f"--id={dev.pci_bus_id()}"]
         if line := _said("nvidia-smi", *query):
@@ -315,7 +314,7 @@ def _holder() -> _Hold:
     return _Hold()
 
 
-# --- Values and claims -----------------------------------------------------------------------------------------------
+# --- Values ----------------------------------------------------------------------------------------------------------
 
 
 NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
@@ -479,67 +478,14 @@ def graph(name: str, nodes: Iterable[Sequence[Any]], edges: Iterable[Sequence[An
     _graphs[_new(name)] = kept
 
 
-def claim(
-    name: str,
-    *,
-    en: str,
-    zh: str,
-    ratio: Sequence[str] | None = None,
-    value: str | None = None,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    predicted: float | None = None,
-    source: str | None = None,
-    source_zh: str | None = None,
-    published: float | None = None,
-    published_by: str | None = None,
-    published_by_zh: str | None = None,
-    published_link: str | None = None,
-    counters: str | None = None,
-) -> None:
-    """State, in both languages, what holds of one value or of the ratio of two; on a GPU they are recorded before.
-
-    `at_least` / `at_most` is the gate that the records are tested against; `predicted` is what a count gave before
-    anything was run, and `source` says which count (`source_zh`: in Chinese). `published` is what somebody else
-    found, `published_by` who, `published_link` where.
-    With `counters` (a program of snippets/ and its arguments, which the page profiles) the names are those of
-    hardware counters, "kernel.metric", of the kernel's first launch there.
-    """
-    if (ratio is None) == (value is None):
-        raise ValueError(f"claim {name!r}: give either ratio=(a, b) or value=a")
-    if at_least is None and at_most is None:
-        raise ValueError(f"claim {name!r}: give a gate, at_least= or at_most=")
-    if name in _claims:
-        raise ValueError(f"claim {name!r} is made twice")
-    missing = [n for n in (*(ratio or ()), value) if n and n not in _values]
-    if missing and not counters and is_gpu():
-        raise ValueError(f"claim {name!r}: no value {missing[0]!r} has been recorded")
-    _claims[name] = {
-        "en": en,
-        "zh": zh,
-        "ratio": list(ratio) if ratio else None,
-        "value": value,
-        "at_least": at_least,
-        "at_most": at_most,
-        "predicted": predicted,
-        "source": source,
-        "source_zh": source_zh,
-        "published": published,
-        "published_by": published_by,
-        "published_by_zh": published_by_zh,
-        "published_link": published_link,
-        "counters": counters,
-    }
-
-
 def _write() -> None:
     """At exit: what was recorded into $WARPBENCH_OUT, whole or not at all."""
     target = os.environ.get("WARPBENCH_OUT")
     failed = hasattr(sys, "last_value")  # an exception ended the program (its exit status tells of sys.exit)
     drawn = {"spans": _spans, "matrices": _matrices, "graphs": _graphs}
-    if not target or failed or not (_values or _series or _claims or any(drawn.values())):
+    if not target or failed or not (_values or _series or any(drawn.values())):
         return
-    told = {"version": VERSION, "device": device(), "values": _values, "series": _series, "claims": _claims}
+    told = {"version": VERSION, "device": device(), "values": _values, "series": _series}
     told |= {kind: kept for kind, kept in drawn.items() if kept}
     if _clocks:
         ordered = sorted(_clocks)

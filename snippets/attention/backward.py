@@ -191,29 +191,6 @@ def time_all(rng: np.random.Generator) -> None:
             run.free()
 
 
-def claims() -> None:
-    if wb.is_gpu() and torch is None:
-        return
-    for tag, at_least, predicted, what, zh, source, source_zh in (
-        ("fp32", 0.5, 1.0, "in fp32", "fp32",
-         "both multiply-add in fp32; ours seven products where five would do",
-         "两者都用 fp32 乘加；我们做七次乘积，五次就够"),
-        ("fp16.d64", 0.42, 0.45, "on tensor cores, heads of 64,", "张量核心、头维度 64",
-         "shared memory: every product reads its own operand, 16 rows a warp, 7 products for 5",
-         "共享内存：每次乘积都要读自己的操作数，每线程束只有 16 行；七次乘积，五次就够"),
-    ):  # fmt: skip
-        wb.claim(
-            f"backward_of_torch.{tag}",
-            en=f"the backward pass {what} is at least {at_least:g} times as fast as torch's",
-            zh=f"反向传播（{zh}）的速度至少是 torch 的 {at_least:g} 倍",
-            ratio=(f"backward.torch.{tag}.time", f"backward.{tag}.time"),
-            at_least=at_least,
-            predicted=predicted,
-            source=source,
-            source_zh=source_zh,
-        )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng()
     if "--profile" in sys.argv[1:]:
@@ -228,4 +205,3 @@ if __name__ == "__main__":
             time_all(generator)
         else:
             print("no GPU: nothing is timed")
-        claims()

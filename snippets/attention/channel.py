@@ -13,8 +13,6 @@ import pycuda.driver as cuda
 import warpbench as wb
 
 BLOCK, LAMBDA = 256, 1e-4
-PROFILED = "attention/channel.py --profile"
-LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 SHAPES = [(1, 1, 2, 1), (2, 16, 49, 4), (3, 40, 1000, 16)]  # images, channels, numbers of a plane, reduction
 
 
@@ -107,30 +105,6 @@ def time_all(rng: np.random.Generator) -> None:
     images.free()
 
 
-def claims() -> None:
-    wb.claim(
-        "simam_over_se",
-        en="SimAM in one launch is at least 1.3 times as fast as squeeze and excitation in three",
-        zh="一次启动的 SimAM 至少是三次启动的 SE 的 1.3 倍",
-        ratio=("channel_se.time", "channel_simam.time"),
-        at_least=1.3,
-        predicted=1.5,
-        source="DRAM bytes a number: 12 against 8, if the L1 serves SimAM's second and third pass",
-        source_zh="每个数的 DRAM 字节：12 对 8，只要 SimAM 的第二、三遍由 L1 供给",
-    )
-    wb.claim(
-        "simam_loads",
-        en="SimAM loads 3 times the sectors of the squeeze: it passes over each plane three times",
-        zh="SimAM 加载的扇区是 squeeze 的 3 倍：每个平面要走三遍",
-        ratio=(f"simam.{LOADS}", f"se_squeeze.{LOADS}"),
-        at_least=3.0,
-        predicted=3.0,
-        source="passes over a plane",
-        source_zh="遍历平面的次数",
-        counters=PROFILED,
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng()
     if "--profile" in sys.argv[1:]:
@@ -147,4 +121,3 @@ if __name__ == "__main__":
             time_all(generator)
         else:
             print("no GPU: nothing is timed")
-        claims()

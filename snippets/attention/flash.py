@@ -18,8 +18,6 @@ try:
 except ImportError:
     torch = None
 
-PROFILED = "attention/flash.py --profile"
-CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"
 PLAIN = {"SWIZZLE": 0}  # rows of a tile as they come
 EAGER = {"LAZY": 0}  # the maximum is followed in every tile
 
@@ -146,92 +144,6 @@ def sweep(rng: np.random.Generator) -> None:
             wb.series(f"{who}.d{d}.sweep", sizes, of, x_unit="count", unit="flop/s")
 
 
-def claims() -> None:
-    """What is held against every recorded run. Predictions come from the counts on the page."""
-    wb.claim(
-        "tiled_over_naive",
-        en="tiles with an online softmax are at least 4 times as fast as scores in memory",
-        zh="分块加在线 softmax 的速度至少是把得分写进显存的 4 倍",
-        ratio=("naive.time", "tiled.time"),
-        at_least=4.0,
-        predicted=5.0,
-        source="loads from shared memory a multiply-add: 2 against 12/128 of four floats",
-        source_zh="每次乘加的共享内存加载：2 次，对 12/128 次（每次 4 个浮点数）",
-    )
-    wb.claim(
-        "workspace",
-        en="what tiles leave in memory besides the result is exactly 1/4096 of all scores: one number a row",
-        zh="除结果外，分块版本在显存里留下的恰好是全部得分的 1/4096：每行一个数",
-        ratio=("naive.workspace", "tiled.workspace"),
-        at_least=4096,
-        at_most=4096,
-        predicted=4096,
-        source="n numbers a head against n²",
-        source_zh="每个头 n 个数，对 n² 个",
-    )
-    wb.claim(
-        "swizzled_conflicts",
-        en="with the swizzle ldmatrix meets at most 1 % of the bank conflicts that it meets without",
-        zh="加上 swizzle，ldmatrix 的 bank 冲突至多是不加时的 1 %",
-        ratio=(f"attention_mma.{CONFLICTS}", f"attention_mma_plain.{CONFLICTS}"),
-        at_most=0.01,
-        predicted=0,
-        source="addresses of a warp, counted by hand: 8 chunks in 8 groups of banks",
-        source_zh="手工数出的线程束地址：8 个 16 字节块落在 8 组不同的 bank",
-        counters=PROFILED,
-    )
-    wb.claim(
-        "mma_over_plain",
-        en="without the swizzle attention takes at least 2.2 times as long",
-        zh="去掉 swizzle，用时至少是原来的 2.2 倍",
-        ratio=("mma.plain.time", "mma.d64.time"),
-        at_least=2.2,
-        predicted=4.1,
-        source="shared memory: four warps' 32 ldmatrix of 32 cycles are 4096, against about 1000 that a tile takes",
-        source_zh="共享内存：四个线程束各 32 条 ldmatrix、每条 32 周期，共 4096 周期，对一个分块约 1000 周期",
-    )
-    wb.claim(
-        "lazy_over_eager",
-        en="a maximum that follows only when it must makes attention at least 1.03 times as fast",
-        zh="只在必要时才更新最大值，速度至少是每步都更新的 1.03 倍",
-        ratio=("mma.eager.time", "mma.d64.time"),
-        at_least=1.03,
-    )
-    if wb.is_gpu() and torch is None:
-        return
-    for d in (64, 128):
-        wb.claim(
-            f"mma_over_flash2.d{d}",
-            en=f"heads of {d}: at least as fast as torch's build of FlashAttention-2, which uses mma.sync too",
-            zh=f"头维度 {d}：不慢于 torch 自带的 FlashAttention-2（同样用 mma.sync）",
-            ratio=(f"mma.d{d}.flops", f"flash2.d{d}.flops"),
-            at_least=1.0,
-        )
-    wb.claim(
-        "tiled_over_unfused",
-        en="fp32 tiles take at most 0.8 of the time of two cuBLAS products and a softmax between them",
-        zh="fp32 分块的用时至多是两次 cuBLAS 乘积加 softmax 的 0.8 倍",
-        ratio=("tiled.time", "torch.unfused.time"),
-        at_most=0.8,
-    )
-    for tag, at_least, predicted, what, zh in (
-        ("d64", 0.70, 0.77, "heads of 64", "头维度 64"),
-        ("d128", 0.50, 0.54, "heads of 128", "头维度 128"),
-        ("d64.causal", 0.65, 0.77, "heads of 64, causal", "头维度 64，因果"),
-        ("d128.causal", 0.50, 0.54, "heads of 128, causal", "头维度 128，因果"),
-    ):
-        wb.claim(
-            f"mma_of_torch.{tag}",
-            en=f"mma.sync reaches at least {100 * at_least:.0f} % of torch's fused attention ({what})",
-            zh=f"mma.sync 达到 torch 融合注意力的 {100 * at_least:.0f} % 以上（{zh}）",
-            ratio=(f"mma.{tag}.flops", f"torch.{tag}.flops"),
-            at_least=at_least,
-            predicted=predicted,
-            source="35 % of the peak, as FlashAttention-2 on an H100, against torch's 447 and 640 Tflop/s",
-            source_zh="张量核心峰值的 35 %（FlashAttention-2 在 H100 上的水平），对 torch 的 447 与 640 Tflop/s",
-        )
-
-
 def profile(rng: np.random.Generator) -> None:
     n = 4096 if wb.is_gpu() else 200
     for rung, d in (
@@ -256,4 +168,3 @@ if __name__ == "__main__":
             sweep(generator)
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -86,19 +86,6 @@ def train(reinforce: Reinforce, pay: np.ndarray, steps: int, rate: float) -> lis
 # --8<-- [end:train]
 
 
-def claims() -> None:
-    wb.claim(
-        "baseline_helps",
-        en="with the mean pay as baseline the estimate's variance is at most a third",
-        zh="以平均回报为基线，估计的方差至多为三分之一",
-        ratio=("baseline.variance", "plain.variance"),
-        at_most=1 / 3,
-        predicted=0.1,
-        source="pay of mean 3 and variance 1: squares of 1 against squares of 10",
-        source_zh="回报均值 3、方差 1：平方的均值是 1 对 10",
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng()
     large = Reinforce(generator, blocks=264 if wb.is_gpu() else 8, draws=256 if wb.is_gpu() else 32)
@@ -108,4 +95,3 @@ if __name__ == "__main__":
     print(f"the best place this time: {1 / PLACES:.3f}, after 10 steps {best[9]:.3f}, after 60 {best[-1]:.3f}")
     if not best[-1] > 0.8:
         raise AssertionError("hard attention was not trained")
-    claims()

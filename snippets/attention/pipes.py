@@ -46,27 +46,6 @@ def run(kernel: object, rng: np.random.Generator, warps: int, rounds: int, does:
     return float(np.median(cycles.get().max(1)))
 
 
-def claims() -> None:
-    wb.claim(
-        "one_warp_multiplies",
-        en="one warp alone gets a product at most 0.8 times as often from its tensor core as two warps do",
-        zh="一个线程束独占张量核心时，发射乘积的频率至多是两个线程束时的 0.8 倍",
-        ratio=("products.two", "products.one"),
-        at_most=0.8,
-    )
-    wb.claim(
-        "power_cycles",
-        en="a warp's 32 powers of two take 8 cycles of its scheduler, to 5 %",
-        zh="一个线程束的 32 个 2 的幂占用调度器 8 个周期，误差 5 % 以内",
-        value="powers.two",
-        at_least=7.6,
-        at_most=8.4,
-        predicted=8.0,
-        source="16 a cycle and multiprocessor, as the programming guide says, are 4 for each scheduler",
-        source_zh="编程指南：每个多处理器每周期 16 个，即每个调度器 4 个",
-    )
-
-
 if __name__ == "__main__":
     generator, gpu = np.random.default_rng(), wb.is_gpu()
     wb.needs("8.0")
@@ -91,4 +70,3 @@ if __name__ == "__main__":
                 wb.value(f"{name}.two", row[1], "1")
         else:
             print(f"{title:34}right; no GPU, so cycles mean nothing")
-    claims()

@@ -62,21 +62,7 @@ def saturation(pieces: Pieces, rng: np.random.Generator) -> None:
     wb.value("scaled_1024.trace", told["scaled"][-1][1], "1")
 
 
-def claims() -> None:
-    wb.claim(
-        "scaling_keeps_gradient",
-        en="at d = 1024 scaled scores let at least 10 times as much gradient through softmax as unscaled ones",
-        zh="d = 1024 时，缩放后的分数通过 softmax 的梯度至少是未缩放的 10 倍",
-        ratio=("scaled_1024.trace", "plain_1024.trace"),
-        at_least=10.0,
-        predicted=(1 - np.e / KEYS) / (np.sqrt(2 * np.log(KEYS) / DEPTHS[-1])),
-        source="trace of the Jacobian: 1 − e/64; unscaled √(2 ln 64 / d), from the gap between the two largest",
-        source_zh="雅可比矩阵的迹：缩放后为 1 − e/64；未缩放时由最大两个分数之差得 √(2 ln 64 / d)",
-    )
-
-
 if __name__ == "__main__":
     generator, pieces = np.random.default_rng(), Pieces()
     variances(pieces, generator)
     saturation(pieces, generator)
-    claims()

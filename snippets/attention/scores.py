@@ -87,19 +87,6 @@ def time_all(pieces: Pieces, rng: np.random.Generator) -> None:
         print(f"score_{name}: {t.median * 1e6:.0f} µs for 4096 × 4096 scores of 64 numbers")
 
 
-def claims() -> None:
-    wb.claim(
-        "additive_over_dot",
-        en="additive scores take at least twice as long as dot products",
-        zh="加性打分的用时至少是点积的 2 倍",
-        ratio=("score_additive.time", "score_dot.time"),
-        at_least=2.0,
-        predicted=3.0,
-        source="cycles a step of a warp: 24 instructions on four schedulers, against two shared loads on one pipe",
-        source_zh="线程束每一步的周期：24 条指令分给四个调度器，对一条管线上的两次共享内存加载",
-    )
-
-
 if __name__ == "__main__":
     generator, pieces = np.random.default_rng(), Pieces()
     if "--profile" in sys.argv[1:]:
@@ -116,4 +103,3 @@ if __name__ == "__main__":
             time_all(pieces, generator)
         else:
             print("no GPU: nothing is timed")
-        claims()

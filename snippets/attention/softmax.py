@@ -19,8 +19,6 @@ except ImportError:
 
 KINDS = ("three", "online", "registers")
 MOST_PACKS = 8  # a thread keeps: 32 floats in registers, and twice that in the backward pass
-PROFILED = "attention/softmax.py --profile"
-LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 CHECKED = [1, 31, 128, 1000, 4096, 32768]
 LONG = 131072  # rows that no cache holds until their next pass
 
@@ -250,85 +248,6 @@ def sweep(m: Matrix) -> None:
         wb.timing(f"{kind}.long", rates[kind][lengths.index(LONG)])
 
 
-def claims() -> None:
-    wb.claim(
-        "online_over_three",
-        en="on rows of 131072 two passes are at least 1.15 times as fast as three",
-        zh="每行 131072 个数时，两遍的速度至少是三遍的 1.15 倍",
-        ratio=("three.long.time", "online.long.time"),
-        at_least=1.15,
-        predicted=4 / 3,
-        source="numbers moved an element, if no pass finds anything in a cache: 4 against 3",
-        source_zh="若每一遍都不命中缓存，每个元素搬运的次数：4 对 3",
-        published=1.3,
-        published_by="Milakov and Gimelshein, 2018, on a V100: up to this",
-        published_by_zh="Milakov、Gimelshein，2018 年，V100：最高这么多",
-        published_link="https://arxiv.org/abs/1805.02867",
-    )
-    wb.claim(
-        "online_over_three_short",
-        en="on rows of 4096 two passes are at most 1.2 times as fast as three",
-        zh="每行 4096 个数时，两遍的速度至多是三遍的 1.2 倍",
-        ratio=("three.time", "online.time"),
-        at_most=1.2,
-        predicted=1.07,
-        source="DRAM: equal bytes, since the L1 serves the second and third pass; one barrier less",
-        source_zh="DRAM 流量相同：第二、三遍由 L1 供给；少一次栅栏",
-    )
-    wb.claim(
-        "registers_of_copy",
-        en="on rows of 4096 softmax in registers moves its bytes at no less than 95 % of the copy's rate",
-        zh="每行 4096 个数时，寄存器里的 softmax 搬运字节的速率不低于拷贝的 95 %",
-        ratio=("registers.rate", "copy.rate"),
-        at_least=0.95,
-        predicted=1.0,
-        source="DRAM: equal bytes; an exponential an element uses an eighth of its pipe",
-        source_zh="DRAM 流量相同；每个元素一次指数，只占该管线的八分之一",
-    )
-    if not wb.is_gpu() or torch is not None:
-        wb.claim(
-            "registers_of_torch",
-            en="on rows of 4096 it is at least 1.5 times as fast as torch.softmax",
-            zh="每行 4096 个数时，它的速度至少是 torch.softmax 的 1.5 倍",
-            ratio=("torch_softmax.time", "registers.time"),
-            at_least=1.5,
-            predicted=4215 / 2545,
-            source="an earlier reading: copy 4 215 GB/s, torch 2 545 GB/s",
-            source_zh="先前的读数：拷贝 4 215 GB/s，torch 2 545 GB/s",
-        )
-    wb.claim(
-        "registers_512_over_1024",
-        en="512 threads a row of 4096 are at least 1.25 times as fast as 1024",
-        zh="每行 4096 个数，用 512 个线程的速度至少是 1024 个的 1.25 倍",
-        ratio=("registers_1024.time", "registers.time"),
-        at_least=1.25,
-        source="found by a tuning run: half the rows at once, and the same barrier",
-        source_zh="试参时发现：同时在算的行少一半，栅栏照旧",
-    )
-    wb.claim(
-        "softmax_backward_of_copy",
-        en="the gradient of softmax moves its three arrays at no less than 95 % of the copy's rate",
-        zh="softmax 的反向搬运三个数组，速率不低于拷贝的 95 %",
-        ratio=("softmax_backward.rate", "copy.rate"),
-        at_least=0.95,
-        predicted=1.0,
-        source="DRAM: 12 B an element and no more",
-        source_zh="DRAM 流量：每个元素 12 B，一个字节不多",
-    )
-    for kind, passes in (("three", 3), ("online", 2)):
-        wb.claim(
-            f"{kind}_loads",
-            en=f"softmax in {passes} passes loads {passes} times the sectors of one pass",
-            zh=f"{passes} 遍的 softmax 加载的扇区数是一遍的 {passes} 倍",
-            ratio=(f"softmax_{kind}.{LOADS}", f"softmax_registers.{LOADS}"),
-            at_least=passes,
-            predicted=passes,
-            source="passes over the row",
-            source_zh="遍历一行的次数",
-            counters=PROFILED,
-        )
-
-
 def profile(rng: np.random.Generator, count: int) -> None:
     """Each kernel on rows of 4096; two of them, under other names, also on rows of 131072."""
     m = Matrix(rng, count)
@@ -363,4 +282,3 @@ if __name__ == "__main__":
             sweep(matrix)
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -12,7 +12,7 @@ import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
 from _flash import LOG2E, Array, Forward, Kernel, Mma, Shape, fresh
-from flash import note, spiked, time_one, torch, torch_fused
+from flash import note, spiked, time_one, torch_fused
 from pycuda import compiler
 
 
@@ -107,34 +107,8 @@ def time_all(rng: np.random.Generator) -> None:
                 run.free()
 
 
-def claims() -> None:
-    for d, predicted, at_least in ((64, 1.3, 1.15), (128, 1.5, 1.4)):
-        wb.claim(
-            f"wgmma_over_mma.d{d}",
-            en=f"heads of {d}: wgmma is at least {at_least:g} times as fast as mma.sync",
-            zh=f"头维度 {d}：wgmma 的速度至少是 mma.sync 的 {at_least:g} 倍",
-            ratio=(f"wgmma.mma.d{d}.time", f"wgmma.d{d}.time"),
-            at_least=at_least,
-            predicted=predicted,
-            source="tensor cores: 512 cycles a tile of 64 × 128 against 864 through mma.sync",
-            source_zh="张量核心：每 64 × 128 分块 512 周期，mma.sync 为 864",
-        )
-        if torch is not None or not wb.is_gpu():
-            wb.claim(
-                f"wgmma_of_torch.d{d}",
-                en=f"heads of {d}: wgmma reaches at least 90 % of torch's fused attention",
-                zh=f"头维度 {d}：wgmma 达到 torch 融合注意力的 90 % 以上",
-                ratio=(f"wgmma.d{d}.flops", f"wgmma.torch.d{d}.flops"),
-                at_least=0.9,
-                predicted=0.9,
-                source="the same instructions, in an order that we tuned less",
-                source_zh="指令相同，只是次序调优得少",
-            )
-
-
 if __name__ == "__main__":
     if not wb.is_gpu() or cuda.Context.get_device().compute_capability() != (9, 0):
-        claims()
         name = cuda.Context.get_device().name()
         print(f"skipped: needs a GPU with wgmma (compute capability 9.0), and {name} has none")
         raise SystemExit(wb.SKIPPED)
@@ -145,4 +119,3 @@ if __name__ == "__main__":
     else:
         check_all(generator)
         time_all(generator)
-        claims()

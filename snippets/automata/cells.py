@@ -201,39 +201,6 @@ def profile(rng: np.random.Generator, height: int, width: int) -> None:
         print(f"{kernel} of {height} × {width}: exact")
 
 
-def claims() -> None:
-    wb.claim(
-        "bits_over_bytes",
-        en="Life with a bit a cell is at least 3 times as fast as with a byte a cell and four cells a thread",
-        zh="每格一比特的生命游戏，速度至少是每格一字节、每线程四格的 3 倍",
-        ratio=("life_words.time", "life_bits.time"),
-        at_least=3.0,
-        predicted=8.0,
-        source="DRAM: a bit for a byte",
-        source_zh="DRAM 流量：一比特对一字节",
-    )
-    wb.claim(
-        "words_over_bytes",
-        en="with four cells a thread, Life in bytes is at least 5 times as fast as with one cell a thread",
-        zh="同是每格一字节，每线程四格的生命游戏速度至少是每线程一格的 5 倍",
-        ratio=("life_bytes.time", "life_words.time"),
-        at_least=5.0,
-        predicted=4.0,
-        source="requests to the L1: nine loads a cell against 3.75 for four; then DRAM",
-        source_zh="对 L1 的请求：每格九次加载，对每四格 3.75 次；然后是 DRAM",
-    )
-    wb.claim(
-        "bits_of_copy",
-        en="Life with a bit a cell moves its bytes at no less than 60 % of a copy's rate",
-        zh="每格一比特的生命游戏，搬运字节的速率不低于拷贝的 60 %",
-        ratio=("life_bits.rate", "cells_copy.rate"),
-        at_least=0.6,
-        predicted=1.0,
-        source="DRAM: each reads and writes its cells once; 3.75 loads and 30 operations a word hide behind it",
-        source_zh="DRAM 流量：两者都各读写一遍；每字的加载和约 30 次运算都被掩盖",
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng(28 if "--profile" in sys.argv[1:] else None)  # counters are the same each time
     gpu = wb.is_gpu()
@@ -251,4 +218,3 @@ if __name__ == "__main__":
             time_all(generator, 2**15)
         else:
             print("no GPU: nothing is timed")
-        claims()

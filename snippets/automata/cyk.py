@@ -16,8 +16,6 @@ from _grammar import CNF, DYCK, PALINDROMES, cyk, is_dyck, is_palindrome, normal
 
 KERNELS = ("cyk_one", "cyk_two", "cyk_one_lookup", "cyk_two_lookup")
 THREADS = 512
-PROFILED = "automata/cyk.py --profile"
-SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 
 
 class Parser:
@@ -171,50 +169,6 @@ def profile(rng: np.random.Generator, n: int, count: int) -> None:
         print(f"{kernel}: {count} strings of {n} letters, exact")
 
 
-def claims() -> None:
-    wb.claim(
-        "cyk_two_sectors",
-        en="with the table kept twice, CYK loads at most a third of the sectors",
-        zh="表存两份后，CYK 加载的扇区数至多是原来的三分之一",
-        ratio=(f"cyk_two.{SECTORS}", f"cyk_one.{SECTORS}"),
-        at_most=1 / 3,
-        predicted=10 / 37,
-        source="sectors a warp, left and right: 5 + 5 against 5 + 32",
-        source_zh="每个线程束的扇区数（左 + 右）：5 + 5，对 5 + 32",
-        counters=PROFILED,
-    )
-    wb.claim(
-        "cyk_two_over_one",
-        en="while rules are tried one by one, keeping the table twice gains nothing: at most 1.1 times as fast",
-        zh="逐条试规则时，表存两份没有收益：速度至多是原来的 1.1 倍",
-        ratio=("cyk_one.dyck.time", "cyk_two.dyck.time"),
-        at_most=1.1,
-        predicted=1.3,
-        source="the L1 takes 32 sectors of 32 lines in 32 cycles, as long as the rules of 32 cuts take to try",
-        source_zh="L1 取 32 行中的 32 个扇区要 32 个周期，与试完 32 种切法的规则用时相当",
-    )
-    wb.claim(
-        "lookup_over_two",
-        en="with the table kept twice, a lookup in place of eight rules makes CYK at least 1.4 times as fast",
-        zh="表存两份时，用一次查表代替八条规则，CYK 的速度至少是原来的 1.4 倍",
-        ratio=("cyk_two.dyck.time", "cyk_two_lookup.dyck.time"),
-        at_least=1.4,
-        predicted=2.5,
-        source="L2: 320 bytes for 32 cuts at 5.5 TB/s, against the time that a tuning run took with rules",
-        source_zh="L2：每 32 种切法 320 字节，按 5.5 TB/s；对照一次调优运行中试规则所用的时间",
-    )
-    wb.claim(
-        "two_over_one_lookup",
-        en="with the lookup, keeping the table twice makes CYK at least 1.2 times as fast",
-        zh="改成查表之后，表存两份使 CYK 的速度至少是原来的 1.2 倍",
-        ratio=("cyk_one_lookup.dyck.time", "cyk_two_lookup.dyck.time"),
-        at_least=1.2,
-        predicted=3.7,
-        source="L2: sectors for 32 cuts, 5 + 32 against 5 + 5",
-        source_zh="L2：每 32 种切法的扇区数，5 + 32 对 5 + 5",
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng(28 if "--profile" in sys.argv[1:] else None)  # counters are the same each time
     gpu = wb.is_gpu()
@@ -227,4 +181,3 @@ if __name__ == "__main__":
             time_all(generator, 256, 1188)
         else:
             print("no GPU: nothing is timed")
-        claims()

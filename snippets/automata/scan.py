@@ -19,8 +19,6 @@ from _walk import Walker, composed
 WARP, CHUNK = 32, 16  # as in scan.cu: lanes; groups of 8 symbols that a lane takes at a time
 SMS = cuda.Context.get_device().multiprocessor_count
 MOST_BLOCKS = 16 * SMS
-PROFILED = "automata/scan.py --profile"
-CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"
 
 
 # --8<-- [start:rungs]
@@ -347,67 +345,6 @@ def profile(rng: np.random.Generator, n: int, few: int) -> None:
         print(f"scan_{rung.name} of {size} symbols: exact")
 
 
-def claims(compiled_core: bool = True) -> None:
-    """What is held against every recorded run. Predictions come from the counts on the page."""
-
-    def faster(a: str, b: str, at_least: float, predicted: float, source: str, source_zh: str, **more: object) -> None:
-        en_of = {"serial": "one thread", "cpu": "the plain loop of one core", "cpu8": "one core"}
-        zh_of = {"serial": "单个线程", "cpu": "单核上的普通循环", "cpu8": "单核"}
-        wb.claim(
-            f"{b}_over_{a}",
-            en=f"{b} is at least {at_least:,g} times as fast as {en_of.get(a, a)}",
-            zh=f"{b} 的速度至少是{zh_of.get(a, f' {a} ')}的 {at_least:,g} 倍",
-            ratio=(f"{b}.rate", f"{a}.rate"),
-            at_least=at_least,
-            predicted=predicted,
-            source=source,
-            source_zh=source_zh,
-            **more,
-        )
-
-    faster("serial", "lanes", 300, 3500, "ALU: 1.5 cycles a symbol and multiprocessor, against 40 cycles for all",
-           "ALU：每个 SM 每符号 1.5 个周期，对整卡每符号 40 个周期")  # fmt: skip
-    faster("lanes", "packed", 8, 9.4, "ALU: 10.2 instructions for 32 symbols, against 3 for one",
-           "ALU：每 32 个符号 10.2 条指令，对每个符号 3 条")  # fmt: skip
-    faster("packed", "table", 2, 2.7, "DRAM at 4.4 TB/s, against the ALU at 1.64 T symbols/s",
-           "DRAM 的 4.4 TB/s，对 ALU 的每秒 1.64 T 符号")  # fmt: skip
-    faster("table", "banked", 0.8, 1.0, "shared memory: 192 wavefronts a tile, against 128; DRAM needs 244 cycles",
-           "共享内存：每个瓦片 192 个波前，对 128 个；DRAM 需要 244 个周期")  # fmt: skip
-    faster("table", "ahead", 1.02, 1.08, "a tuning run: 75.9 µs against 70.1",
-           "一次调优运行：75.9 µs 对 70.1 µs")  # fmt: skip
-    faster("serial", "ahead", 300, 89000, "DRAM at 4.4 TB/s, against 40 cycles a symbol",
-           "DRAM 的 4.4 TB/s，对每符号 40 个周期")  # fmt: skip
-    if compiled_core:
-        faster("cpu8", "ahead", 5, 1100, "DRAM at 4.4 TB/s, against 7 cycles for 8 symbols at 3.5 GHz",
-               "DRAM 的 4.4 TB/s，对 3.5 GHz 下每 8 个符号 7 个周期")  # fmt: skip
-        faster("cpu", "ahead", 5, 8000, "DRAM at 4.4 TB/s, against 6 cycles a symbol at 3.5 GHz",
-               "DRAM 的 4.4 TB/s，对 3.5 GHz 下每符号 6 个周期")  # fmt: skip
-    for rung, at_least in (("table", 0.75), ("ahead", 0.85), ("ahead_long", 0.9)):
-        name = rung.removesuffix("_long")
-        size = ("a text of 1 GiB", " 1 GiB 文本") if rung == "ahead_long" else ("the text", "文本")
-        wb.claim(
-            f"{rung}_of_read",
-            en=f"{name} reaches at least {at_least:.0%} of the rate at which {size[0]} can be read",
-            zh=f"{name} 至少达到单纯读取{size[1]}的速率的 {at_least:.0%}",
-            ratio=(f"{rung}.rate", "read_long.rate" if rung == "ahead_long" else "read.rate"),
-            at_least=at_least,
-            predicted=1.0,
-            source="DRAM: each reads the text once; the ALU is busy 70 % of that time",
-            source_zh="DRAM 流量：都只读一遍文本；ALU 忙 70 % 的时间",
-        )
-    wb.claim(
-        "banked_conflicts",
-        en="a table for each lane: at most 2 % of the bank conflicts of one table for all",
-        zh="每个通道一份表：存储体冲突至多是共用一份表时的 2 %",
-        ratio=(f"scan_banked.{CONFLICTS}", f"scan_table.{CONFLICTS}"),
-        at_most=0.02,
-        predicted=0,
-        source="addresses of each warp, counted by hand",
-        source_zh="手工数出的每个线程束的地址",
-        counters=PROFILED,
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng(28 if "--profile" in sys.argv[1:] else None)  # counters are the same each time
     gpu = wb.is_gpu()
@@ -420,4 +357,3 @@ if __name__ == "__main__":
             time_all(generator, 2**28, 2**20)
         else:
             print("no GPU: nothing is timed")
-        claims(compiled_core=not gpu or Walker.built is not None)

@@ -204,71 +204,6 @@ def time_collatz(module) -> None:
         work.free()
 
 
-def claims() -> None:
-    wb.claim(
-        "divergence_is_linear",
-        en="the time of k paths in a warp is a straight line over k: R² at least 0.98",
-        zh="线程束内 k 条路径的用时是 k 的直线：R² 不低于 0.98",
-        value="fit.r2",
-        at_least=0.98,
-        predicted=1.0,
-        source="each path is issued by itself",
-        source_zh="每条路径各自发射",
-    )
-    for bound in ({"at_least": 20.0}, {"at_most": 40.0}):
-        least = "at_least" in bound
-        wb.claim(
-            f"thirty_two_paths_{'at_least' if least else 'at_most'}",
-            en=f"32 heavy paths in a warp take at {'least 20' if least else 'most 40'} times as long as one",
-            zh=f"线程束内 32 条重路径的用时{'至少' if least else '至多'}是一条的 {20 if least else 40} 倍",
-            ratio=("within_32.time", "within_1.time"),
-            predicted=32.0,
-            source="instructions issued: 32 paths one after another",
-            source_zh="发射的指令：32 条路径依次执行",
-            **bound,
-        )
-    wb.claim(
-        "whole_warps_part_for_nothing",
-        en="32 paths that part between warps take at most 1.1 times as long as one path",
-        zh="以线程束为界的 32 条路径，用时至多是一条路径的 1.1 倍",
-        ratio=("between_32.time", "between_1.time"),
-        at_most=1.1,
-        predicted=1.0,
-        source="instructions issued: the same in every warp",
-        source_zh="发射的指令：每个线程束都一样多",
-    )
-    wb.claim(
-        "short_branch_hides",
-        en="two short paths in a kernel that waits for memory take at most 1.15 times as long as one",
-        zh="在等待内存的核函数里，两条短路径的用时至多是一条的 1.15 倍",
-        ratio=("light_2.time", "light_1.time"),
-        at_most=1.15,
-        predicted=1.0,
-        source="issue slots: both paths need fewer than memory leaves free",
-        source_zh="发射槽：两条路径所需少于等待内存时的空闲",
-    )
-    wb.claim(
-        "alone_as_in_company",
-        en="for a warp alone on the device, two paths of arithmetic take at least 1.8 times as long as one",
-        zh="整个设备上只有一个线程束时，两条算术路径的用时也至少是一条的 1.8 倍",
-        ratio=("single_2.time", "single_1.time"),
-        at_least=1.8,
-        predicted=2.0,
-        source="arXiv 2607.23402: the cost does not depend on occupancy",
-        source_zh="arXiv 2607.23402：代价与占用率无关",
-    )
-    wb.claim(
-        "predicates_do_not_part",
-        en="a short branch on mixed lanes takes at most 1.05 times as long as on lanes that agree",
-        zh="短分支在各通道意见不一时，用时至多是意见一致时的 1.05 倍",
-        ratio=("collatz_mixed.time", "collatz_agreed.time"),
-        at_most=1.05,
-        predicted=1.0,
-        source="machine code: no branch in the step",
-        source_zh="机器码：每一步里没有分支",
-    )
-
-
 def profile(n: int, trips: int) -> None:
     """The kernel gets a name for each k, so that a profiler can tell the launches apart."""
     work = Paths(n, trips)
@@ -302,4 +237,3 @@ if __name__ == "__main__":
             time_collatz(compiled)
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -149,40 +149,6 @@ def profile(count: int) -> None:
         print(f"{name}: every walk ends right")
 
 
-def claims() -> None:
-    wb.claim(
-        "more_warps_hide_latency",
-        en="64 warps a multiprocessor walk at least 12 times as fast as 4, one lane a warp",
-        zh="每个 SM 驻留 64 个线程束时，追逐速度至少是 4 个时的 12 倍（每束一个通道）",
-        ratio=("one_lane_64.rate", "one_lane_4.rate"),
-        at_least=12.0,
-        predicted=16.0,
-        source="loads in flight: 64 against 4",
-        source_zh="在途加载：64 对 4",
-    )
-    wb.claim(
-        "all_lanes_saturate",
-        en="with all lanes walking, 64 warps are 1.2 to 3 times as fast as 4, and far from 16",
-        zh="所有通道都在追逐时，64 个线程束是 4 个的 1.2 到 3 倍，远不到 16 倍",
-        ratio=("all_lanes_64.rate", "all_lanes_4.rate"),
-        at_least=1.2,
-        at_most=3.0,
-        predicted=2.7,
-        source="bytes: 64 a random sector, of 4.2 TB/s",
-        source_zh="字节：随机扇区每个 64 字节，总共 4.2 TB/s",
-    )
-    wb.claim(
-        "parted_lanes_wait_in_turn",
-        en="two lanes of a warp that wait for loads on two paths take at least 1.7 times as long as on one",
-        zh="同一线程束的两个通道分在两条路径上等待加载，用时至少是同在一条路径上的 1.7 倍",
-        ratio=("two_paths.time", "one_path.time"),
-        at_least=1.7,
-        predicted=2.0,
-        source="Damani et al. 2022: a warp's parts wait one after another",
-        source_zh="Damani 等，2022：线程束的各部分依次等待",
-    )
-
-
 if __name__ == "__main__":
     if "--profile" in sys.argv[1:]:
         profile(2**23 if wb.is_gpu() else 2**13)
@@ -193,4 +159,3 @@ if __name__ == "__main__":
             time_all(2**23)
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -165,79 +165,6 @@ def schedule() -> None:
     wb.spans("blocks.gantt", [(int(log.sm[i]), float(log.start[i]), float(log.stop[i]), "") for i in order])
 
 
-def claims() -> None:
-    wb.claim(
-        "never_more_than_the_limit",
-        en="in seven shapes no multiprocessor ever holds more blocks than the driver's limit",
-        zh="七种形状下，任何 SM 同时容纳的线程块都不超过驱动给出的上限",
-        value="crowd.most",
-        at_most=1.0,
-        predicted=1.0,
-        source="arithmetic: occupancy",
-        source_zh="算术：占用率",
-    )
-    wb.claim(
-        "the_limit_is_reached",
-        en="in each of them some multiprocessor holds just as many as the limit",
-        zh="每种形状下都有 SM 恰好达到上限",
-        value="crowd.least",
-        at_least=1.0,
-        predicted=1.0,
-        source="arithmetic: occupancy",
-        source_zh="算术：占用率",
-    )
-    wb.claim(
-        "one_more_block",
-        en="one block more than there are multiprocessors, one block an SM, takes at least 1.8 times as long",
-        zh="每个 SM 只放一个块时，块数比 SM 数多一个，用时至少变为 1.8 倍",
-        ratio=("one_more.time", "full.time"),
-        at_least=1.8,
-        predicted=2.0,
-        source="waves: two against one",
-        source_zh="波数：两波对一波",
-    )
-    wb.claim(
-        "one_more_is_a_wave",
-        en="that one block costs as much as a whole second wave: at least 0.9 of its time",
-        zh="多出的那一个块与整个第二波一样贵：至少是其用时的 0.9 倍",
-        ratio=("one_more.time", "two_waves.time"),
-        at_least=0.9,
-        predicted=1.0,
-        source="waves: two against two",
-        source_zh="波数：两波对两波",
-    )
-    wb.claim(
-        "blocks_spread_first",
-        en="the first blocks go to different multiprocessors, although one could hold 32 of them",
-        zh="最先的线程块分到不同的 SM，尽管一个 SM 就能容纳 32 个",
-        value="first.share",
-        at_least=1.0,
-        predicted=1.0,
-        source="balanced load: as many multiprocessors as blocks",
-        source_zh="负载均衡：有多少块就用多少个 SM",
-    )
-    wb.claim(
-        "first_free_place",
-        en="unequal blocks end when “each block takes the first free place” says: at most 5 % later",
-        zh="长短不一的线程块，结束时刻与“谁先空出就给谁”的模型相符：至多晚 5 %",
-        ratio=("schedule.span", "schedule.one_by_one"),
-        at_most=1.05,
-        predicted=1.0,
-        source="a simulation of the queue",
-        source_zh="对队列的模拟",
-    )
-    wb.claim(
-        "not_dealt_out",
-        en="they end clearly before blocks that were dealt out in advance would: in at most 0.8 of the time",
-        zh="它们明显早于“预先轮流分配”的结果结束：用时至多 0.8 倍",
-        ratio=("schedule.span", "schedule.dealt_out"),
-        at_most=0.8,
-        predicted=0.728,
-        source="a simulation of the other rule",
-        source_zh="对另一规则的模拟",
-    )
-
-
 if __name__ == "__main__":
     print(f"device: {wb.device()['name']}, {SMS} multiprocessors")
     check_crowds()
@@ -247,4 +174,3 @@ if __name__ == "__main__":
         schedule()
     else:
         print("no GPU: nothing is timed")
-    claims()

@@ -128,49 +128,6 @@ def time_all() -> None:
     print(f"{'a launch':>12}{median * 1e9:>10.1f}{low * 1e9:>9.1f}{high * 1e9:>9.1f}")
 
 
-def claims() -> None:
-    wb.claim(
-        "block_barrier_is_cheap",
-        en="a barrier of 256 threads in a block takes at most 30 ns",
-        zh="线程块内 256 个线程的栅栏至多 30 ns",
-        value="block.time",
-        at_most=30e-9,
-        predicted=15e-9,
-        source="some 30 clocks at 1.98 GHz",
-        source_zh="1.98 GHz 下约 30 个时钟周期",
-    )
-    wb.claim(
-        "wider_barriers_cost_more",
-        en="a barrier of a cluster takes at least 6 times as long as one of a block",
-        zh="簇栅栏的用时至少是块栅栏的 6 倍",
-        ratio=("cluster.time", "block.time"),
-        at_least=6.0,
-        predicted=6.0,
-        source="a way to another multiprocessor: 180 clocks against 30",
-        source_zh="到另一个 SM 的路程：180 个时钟周期对 30 个",
-    )
-    wb.claim(
-        "grid_barrier",
-        en="a barrier of the grid takes at least 3 times as long as one of a cluster",
-        zh="网格栅栏的用时至少是簇栅栏的 3 倍",
-        ratio=("grid.time", "cluster.time"),
-        at_least=3.0,
-        predicted=15.0,
-        source="1.4 µs on a V100 against 90 ns",
-        source_zh="V100 上的 1.4 µs 对 90 ns",
-    )
-    wb.claim(
-        "grid_barrier_beats_launch",
-        en="a barrier of the grid takes less time than a launch in its place: at most 0.9 of it",
-        zh="网格栅栏比用一次启动代替它更快：用时至多是其 0.9 倍",
-        ratio=("grid.time", "launches.time"),
-        at_most=0.9,
-        predicted=0.7,
-        source="1.4 µs against 2 µs",
-        source_zh="1.4 µs 对 2 µs",
-    )
-
-
 if __name__ == "__main__":
     print(f"device: {wb.device()['name']}, {SMS} multiprocessors")
     check_all()
@@ -179,4 +136,3 @@ if __name__ == "__main__":
         time_all()
     else:
         print("no GPU: nothing is timed")
-    claims()

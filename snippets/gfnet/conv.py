@@ -110,30 +110,6 @@ def time_all(rng: np.random.Generator) -> None:
         wb.series(f"{name}.sweep", SIDES, each[0], x_unit="1", unit="s", low=each[1], high=each[2])
 
 
-def claims() -> None:
-    wb.claim(
-        "fft_over_direct",
-        en="a filter of 64 × 64: by FFT at least 5 times as fast as by the definition",
-        zh="64 × 64 的滤波：用 FFT 的速度至少是按定义求和的 5 倍",
-        ratio=("direct64.time", "fft64.time"),
-        at_least=5.0,
-        predicted=23.0,
-        source="5.1 ms of issued instructions against 0.22 ms of wavefronts",
-        source_zh="指令发射 5.1 ms，对共享内存波前 0.22 ms",
-    )
-    if not wb.is_gpu() or torch is not None:
-        wb.claim(
-            "fft_over_torch",
-            en="a filter of 64 × 64: the FFT in one launch is at least 1.1 times as fast as torch.fft in several",
-            zh="64 × 64 的滤波：一次启动的 FFT，速度至少是多次启动的 torch.fft 的 1.1 倍",
-            ratio=("torch64.time", "fft64.time"),
-            at_least=1.1,
-            predicted=1.5,
-            source="0.22 ms of wavefronts against five trips to DRAM at 64 µs",
-            source_zh="波前 0.22 ms，对五趟 DRAM、每趟 64 µs",
-        )
-
-
 def profile(rng: np.random.Generator) -> None:
     planes = Planes(rng, 16 if wb.is_gpu() else 2, CHANNELS if wb.is_gpu() else 3, 64)
     for way in planes.ways:
@@ -154,4 +130,3 @@ if __name__ == "__main__":
             time_all(generator)
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -20,10 +20,6 @@ except ImportError:
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
 RUNGS = ("dft", "radix2", "tiled", "swizzled", "radix16", "cluster")
 SHARE = 8  # blocks of a cluster, as in fft.cu
-PROFILED = "gfnet/fft.py --profile"
-LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
-CONFLICTS_LD = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"
-CONFLICTS_ST = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"
 
 
 def turns(n: int) -> np.ndarray:
@@ -188,66 +184,6 @@ def profile(rng: np.random.Generator, count: int) -> None:
         print(f"fft_{rung}: {count} images of 256 × 256, right")
 
 
-def claims() -> None:
-    """What is held against every recorded run. Predictions come from the counts on the page."""
-    banks = {"source": "wavefronts of shared memory, counted from the addresses",
-             "source_zh": "按地址数出的共享内存波前数"}  # fmt: skip
-    trips = {"source": "DRAM: an image goes there and back twice, or once",
-             "source_zh": "DRAM：图像往返两趟，还是一趟"}  # fmt: skip
-    for a, b, at_least, predicted, why in (
-        ("dft", "radix2", 8.0, 12984 / 892, banks),
-        ("radix2", "tiled", 1.0, 892 / 1004, banks),
-        ("tiled", "swizzled", 1.3, 1004 / 345, banks),
-        ("swizzled", "radix16", 2.0, 0.692 / 0.511, {"source": "0.69 ms of wavefronts against 0.51 ms of DRAM",
-                                                    "source_zh": "波前 0.69 ms，对 DRAM 的 0.51 ms"}),
-        ("radix16", "cluster", 1.1, 2.0, trips),
-    ):  # fmt: skip
-        wb.claim(
-            f"{b}_over_{a}",
-            en=f"{b} is at least {at_least:g} times as fast as {a}",
-            zh=f"{b} 的速度至少是 {a} 的 {at_least:g} 倍",
-            ratio=(f"{a}.time", f"{b}.time"),
-            at_least=at_least,
-            predicted=predicted,
-            **why,
-        )
-    for rung, at_least, predicted in (("radix16", 0.95, 1.0), ("cluster", 1.2, 2.0)):
-        if not wb.is_gpu() or torch is not None:
-            wb.claim(
-                f"{rung}_of_torch",
-                en=f"{rung} is at least {at_least:g} times as fast as torch.fft.fft2, which calls cuFFT",
-                zh=f"{rung} 的速度至少是 torch.fft.fft2（即 cuFFT）的 {at_least:g} 倍",
-                ratio=("torch.time", f"{rung}.time"),
-                at_least=at_least,
-                predicted=predicted,
-                **trips,
-            )
-    wb.claim(
-        "tiled_sectors",
-        en="reading columns, radix2 loads at least 4 times the sectors of tiled",
-        zh="按列读取时，radix2 加载的扇区数至少是 tiled 的 4 倍",
-        ratio=(f"fft_radix2.{LOADS}", f"fft_tiled.{LOADS}"),
-        at_least=4.0,
-        predicted=4.36,
-        source="sectors of each warp, counted by hand: 73 728 against 16 896 an image",
-        source_zh="手工数出的每个线程束的扇区数：每幅图 73 728 对 16 896",
-        counters=PROFILED,
-    )
-    for way, metric, zh in (("reading", CONFLICTS_LD, "读"), ("writing", CONFLICTS_ST, "写")):
-        for rung in ("swizzled", "radix16", "cluster"):
-            wb.claim(  # not 0: a busy GPU counts a few that no address causes
-                f"{rung}_conflicts_{way}",
-                en=f"{way} shared memory, {rung} has at most 3 % of tiled's bank conflicts",
-                zh=f"{zh}共享内存时，{rung} 的存储体冲突不超过 tiled 的 3 %",
-                ratio=(f"fft_{rung}.{metric}", f"fft_tiled.{metric}"),
-                at_most=0.03,
-                predicted=0,
-                source="addresses of each warp, counted by hand",
-                source_zh="手工数出的每个线程束的地址",
-                counters=PROFILED,
-            )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng()
     if "--profile" in sys.argv[1:]:
@@ -259,4 +195,3 @@ if __name__ == "__main__":
             time_all(generator, 256, 1024)
         else:
             print("no GPU: nothing is timed")
-        claims()

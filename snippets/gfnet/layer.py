@@ -112,17 +112,6 @@ def effective_params() -> None:
     stored, rank = effective(14, 14)
     wb.value("filter.stored", stored, "count")
     wb.value("filter.effective", rank, "count")
-    wb.claim(
-        "effective_parameters",
-        en="of the 224 real numbers that a filter stores at 14 × 14, the output depends on 196 (the rank of the map)",
-        zh="14 × 14 的滤波器存储 224 个实数，输出只取决于其中 196 个自由度（映射的秩）",
-        ratio=("filter.effective", "filter.stored"),
-        at_least=196 / 224,
-        at_most=196 / 224,
-        predicted=196 / 224,
-        source="two columns of the half spectrum, 14 numbers each, mirror themselves",
-        source_zh="半谱中有两列自共轭，各多存 14 个数",
-    )
 
 
 def costs() -> None:
@@ -138,16 +127,6 @@ def costs() -> None:
         wb.series(f"table.{short}", sides, [mixing(name, s, s, D)[0] for s in sides], x_unit="1", unit="1")
     for short in ("attention", "filter"):
         wb.value(f"table.{short}.at14", mixing(names[short], 14, 14, D)[0], "1")
-    wb.claim(
-        "table_attention_over_filter",
-        en="by the table's formulas attention needs at least 64 times a global filter's products (14 × 14, D = 384)",
-        zh="按论文表中公式，注意力的乘法次数至少是全局滤波的 64 倍（14 × 14，D = 384）",
-        ratio=("table.attention.at14", "table.filter.at14"),
-        at_least=64.0,
-        predicted=43_653_120 / 677_376,
-        source="HWD² + (HW)²D against HWD(⌈log₂ HW⌉ + 1)",
-        source_zh="HWD² + (HW)²D，对 HWD(⌈log₂ HW⌉ + 1)",
-    )
 
 
 def resize_as_torch(rng: np.random.Generator) -> None:
@@ -268,57 +247,6 @@ def time_all(rng: np.random.Generator) -> None:
     batch.source.free(), batch.out.free()
 
 
-def claims() -> None:
-    wb.claim(
-        "gf14_of_copy",
-        en="at 14 × 14 the layer in one launch reaches at least 65 % of the copy's rate",
-        zh="14 × 14 时，单次启动的滤波层至少达到拷贝速率的 65 %",
-        ratio=("gf14.rate", "copy14.rate"),
-        at_least=0.65,
-        predicted=1.0,
-        source="DRAM: each number is read once and written once",
-        source_zh="DRAM：每个数读一次、写一次",
-    )
-    if wb.is_gpu() and torch is None:
-        return
-    wb.claim(
-        "gf14_of_torch",
-        en="at 14 × 14 the layer in one launch is at least 8 times as fast as the same layer written with torch.fft",
-        zh="14 × 14 时，单次启动的滤波层，速度至少是用 torch.fft 写的同一层的 8 倍",
-        ratio=("torch14.time", "gf14.time"),
-        at_least=8.0,
-        predicted=44.6 / 8,
-        source="bytes a number: 44.6 in several launches against 8 in one",
-        source_zh="每个数的字节数：多次启动共 44.6，对一次启动 8",
-    )
-    for name, en, zh, most, predicted, why, why_zh in (
-        ("attention32", "in fp32", "fp32", 55, 40.0, "290 Mflop at 51 Tflop/s against 602 KB at 4.2 TB/s",
-         "290 Mflop ÷ 51 Tflop/s，对 602 KB ÷ 4.2 TB/s"),
-        ("attention16", "in bf16", "bf16", 6, 4.0, "290 Mflop at 500 Tflop/s against 602 KB at 4.2 TB/s",
-         "290 Mflop ÷ 500 Tflop/s，对 602 KB ÷ 4.2 TB/s"),
-    ):  # fmt: skip
-        wb.claim(
-            f"gf14_of_{name}",
-            en=f"attention {en} takes at most {most} times as long as the filter layer, with 64 times its products",
-            zh=f"{zh} 注意力的乘法次数是单次启动滤波层的 64 倍，用时至多是它的 {most} 倍",
-            ratio=(f"{name}.time", "gf14.time"),
-            at_most=float(most),
-            predicted=predicted,
-            source=why,
-            source_zh=why_zh,
-        )
-    wb.claim(
-        "attention16_of_torch14",
-        en="attention in bf16 takes at most half as long as the filter layer written with torch.fft",
-        zh="bf16 注意力的用时至多是 torch.fft 版滤波层的一半",
-        ratio=("attention16.time", "torch14.time"),
-        at_most=0.5,
-        predicted=4 / (44.6 / 8),
-        source="the two predictions above, divided",
-        source_zh="上面两条预测之比",
-    )
-
-
 def profile(rng: np.random.Generator) -> None:
     images = 256 if wb.is_gpu() else 5
     batch = Batch(rng, images)
@@ -348,4 +276,3 @@ if __name__ == "__main__":
             time_all(generator)
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -22,7 +22,6 @@ except ImportError:
     torch = None
 
 GPU = wb.is_gpu()
-PROFILED = "gpu-how-it-works/axpy.py --profile"
 A = np.float32(-1.7320508)
 STEPS = (1, 8, 32, 128, 512)
 SHRINK = np.float32(1 - 2**-9)  # of y in each step of steps*
@@ -299,100 +298,6 @@ def roofline(rng: np.random.Generator, n: int) -> None:
         print(f"steps{k:<6}{t.median * 1e6:9.1f} µs{rate / 1e9:9.0f} GB/s{flops / 1e12:8.2f} TFLOP/s")
 
 
-def claims() -> None:
-    loads, sectors = (f"l1tex__t_{what}_pipe_lsu_mem_global_op_ld.sum" for what in ("requests", "sectors"))
-    wb.claim(
-        "axpy_reaches_its_roof",
-        en="AXPY reaches at least 98 % of the best rate of a stream with two reads and one write",
-        zh="AXPY 达到“两读一写”数据流最佳速率的 98 % 以上",
-        ratio=("fastest.rate", "triad.rate"),
-        at_least=0.98,
-        predicted=1.0,
-        source="12 bytes an element, both of them",
-        source_zh="两者每个元素都是 12 字节",
-    )
-    wb.claim(
-        "four_floats_a_thread",
-        en="four floats a thread are at least 1.15 times as fast as one",
-        zh="每线程四个浮点数，速度至少是每线程一个的 1.15 倍",
-        ratio=("axpy.time", "axpy4.time"),
-        at_least=1.15,
-        predicted=1.05,
-        source="Little's law: 8 bytes of loads a thread, 7 needed while all threads wait",
-        source_zh="利特尔定律：每线程 8 字节加载；所有线程都在等待时需要 7 字节",
-    )
-    wb.claim(
-        "the_kernel_beats_a_core",
-        en="where the data is already there, the kernel is at least 150 times as fast as NumPy on one core",
-        zh="数据已在设备上时，核函数的速度至少是单核 NumPy 的 150 倍",
-        ratio=("numpy.time", "axpy4.time"),
-        at_least=150,
-        predicted=420,
-        source="memory: 4.2 TB/s against 10 GB/s for one core",
-        source_zh="内存：4.2 TB/s 对单核 10 GB/s",
-    )
-    wb.claim(
-        "the_bus_decides",
-        en="with the way there and back through pageable memory, the device is no faster than one core",
-        zh="算上经可分页内存的往返传输，设备并不比单核快",
-        ratio=("numpy.time", "through_bus.time"),
-        at_most=1.0,
-        predicted=0.79,
-        source="3 GiB over the bus at 7.9 GB/s, against 3 GiB through one core at 10 GB/s",
-        source_zh="总线上 3 GiB，7.9 GB/s；单核读写 3 GiB，10 GB/s",
-    )
-    wb.claim(
-        "the_bus_costs_many_kernels",
-        en="the way there and back takes at least 250 times as long as the kernel",
-        zh="往返传输的用时至少是核函数的 250 倍",
-        ratio=("through_bus.time", "axpy4.time"),
-        at_least=250,
-        predicted=530,
-        source="memory 4.2 TB/s against bus 7.9 GB/s",
-        source_zh="显存 4.2 TB/s 对总线 7.9 GB/s",
-    )
-    wb.claim(
-        "arithmetic_is_free_below_the_ridge",
-        en="32 multiply-adds an element take at most 1.15 times as long as one",
-        zh="每元素 32 次乘加的用时至多是 1 次的 1.15 倍",
-        ratio=("steps32.time", "steps1.time"),
-        at_most=1.15,
-        predicted=1.0,
-        source="5.3 flop a byte; the ridge is at 15",
-        source_zh="每字节 5.3 flop，脊点在 15",
-    )
-    wb.claim(
-        "arithmetic_decides_above_it",
-        en="512 multiply-adds an element take at least 3 times as long as 128",
-        zh="每元素 512 次乘加的用时至少是 128 次的 3 倍",
-        ratio=("steps512.time", "steps128.time"),
-        at_least=3.0,
-        predicted=4.0,
-        source="21 and 85 flop a byte, both above the ridge",
-        source_zh="每字节 21 与 85 flop，都在脊点之上",
-    )
-    for name, metric, gates, predicted, en, zh, source, source_zh in (
-        ("a_quarter_of_the_requests", loads, {"at_least": 3.99}, 4.0,
-         "one float a thread asks memory 4 times as often as four floats a thread",
-         "每线程一个浮点数，加载请求数是每线程四个的 4 倍",
-         "16 bytes a lane instead of 4", "每通道 16 字节，而非 4 字节"),
-        ("the_same_sectors", sectors, {"at_least": 0.999, "at_most": 1.001}, 1.0,
-         "both load the same number of sectors", "两者加载的扇区数相同",
-         "2 × 4 bytes an element, 32 bytes a sector", "每元素 2 × 4 字节，每扇区 32 字节"),
-    ):  # fmt: skip
-        wb.claim(
-            name,
-            en=en,
-            zh=zh,
-            ratio=(f"axpy.{metric}", f"axpy4.{metric}"),
-            predicted=predicted,
-            source=source,
-            source_zh=source_zh,
-            counters=PROFILED,
-            **gates,
-        )
-
-
 def profile(rng: np.random.Generator, n: int) -> None:
     x, y = signed(rng, n), signed(rng, n)
     want = axpy_exact(A, x, y)
@@ -415,4 +320,3 @@ if __name__ == "__main__":
             roofline(generator, 2**26)
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -129,62 +129,6 @@ def measure(rng: np.random.Generator) -> None:
         wb.series(name, LARGE, mid, low=least, high=most, x_unit="B", unit="1" if name == "latency.cycles" else "s")
 
 
-def claims() -> None:
-    luo = {
-        "published_by": "Luo et al., H800 PCIe",
-        "published_by_zh": "Luo 等，H800 PCIe",
-        "published_link": "https://arxiv.org/abs/2501.12084",
-    }
-    for name, en, zh, least, most, predicted, published, source, source_zh in (
-        ("l1", "an L1 hit", "L1 命中", 28, 38, 33, 33, "cycles, as published", "周期数，取自文献"),
-        ("l2", "an L2 hit", "L2 命中", 225, 304, 265, 264.5, "cycles, as published", "周期数，取自文献"),
-        ("dram", "a load from DRAM", "DRAM 加载", 558, 754, 706, 656,
-         "265 cycles to the L2 at 1.98 GHz, and 223 ns from there on, as on the H800",
-         "到 L2 的 265 个周期按 1.98 GHz 计，其后的 223 ns 与 H800 相同"),
-    ):  # fmt: skip
-        wb.claim(
-            f"{name}_as_published",
-            en=f"{en} takes {least} to {most} cycles, within 15 % of what was published",
-            zh=f"{zh}需要 {least} 到 {most} 个周期，与已发表数值相差不超过 15 %",
-            value=f"{name}.cycles",
-            at_least=least,
-            at_most=most,
-            predicted=predicted,
-            published=published,
-            source=source,
-            source_zh=source_zh,
-            **luo,
-        )
-    for slow, fast, gate, predicted, published, en, zh in (
-        ("l2", "l1", 7.5, 8.0, 6.5, "an L2 hit takes at least 7.5 times as long as an L1 hit",
-         "L2 命中的延迟至少是 L1 命中的 7.5 倍"),
-        ("dram", "l2", 2.1, 2.7, 2.1, "a load from DRAM takes at least 2.1 times as long as an L2 hit",
-         "DRAM 加载的延迟至少是 L2 命中的 2.1 倍"),
-    ):  # fmt: skip
-        wb.claim(
-            f"{slow}_over_{fast}",
-            en=en,
-            zh=zh,
-            ratio=(f"{slow}.cycles", f"{fast}.cycles"),
-            at_least=gate,
-            predicted=predicted,
-            published=published,
-            source="the predictions above, divided",
-            source_zh="上述预测之比",
-            **luo,
-        )
-    wb.claim(
-        "no_step_to_a_gibibyte",
-        en="from 256 MiB to 1 GiB a load gets at most 5 % slower: no step that address translation would make",
-        zh="从 256 MiB 到 1 GiB，一次加载至多慢 5 %：没有地址翻译造成的台阶",
-        ratio=("gib.cycles", "dram.cycles"),
-        at_most=1.05,
-        predicted=1.01,
-        source="650 and 658 cycles at 125 MB and 1.5 GB on an H100 PCIe",
-        source_zh="H100 PCIe 在 125 MB 与 1.5 GB 处为 650 与 658 个周期",
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng(20261123)
     check_all(generator)
@@ -192,4 +136,3 @@ if __name__ == "__main__":
         measure(generator)
     else:
         print("no GPU: nothing is timed")
-    claims()

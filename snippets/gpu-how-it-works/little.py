@@ -105,50 +105,6 @@ def measure(rng: np.random.Generator, n: int) -> None:
     wb.value("little.best", best, "B/s")
 
 
-def claims() -> None:
-    wb.claim(
-        "one_float_a_thread_is_too_little",
-        en="with every warp resident, one 4-byte load a thread reads at most 70 % of the best rate",
-        zh="线程束全部驻留时，每线程一个 4 字节加载，读取速率至多是最佳速率的 70 %",
-        ratio=("b4_w64.rate", "little.best"),
-        at_most=0.7,
-        predicted=round(predicted(4, 64) / CEILING, 2),
-        source="1.08 MB in flight over 357 ns, of 4.5 TB/s",
-        source_zh="在途 1.08 MB 除以 357 ns，再除以 4.5 TB/s",
-    )
-    wb.claim(
-        "a_quarter_of_the_warps_suffices",
-        en="16 of 64 warps reach at least 90 % of the best rate with 64 bytes in flight a thread",
-        zh="每线程在途 64 字节时，64 个线程束中只驻留 16 个，也能达到最佳速率的 90 % 以上",
-        ratio=("b64_w16.rate", "little.best"),
-        at_least=0.9,
-        predicted=1.0,
-        source="4.3 MB in flight, 1.6 MB needed",
-        source_zh="在途 4.3 MB，只需 1.6 MB",
-    )
-    wb.claim(
-        "bytes_count_not_warps",
-        en="4 warps with 16 bytes a thread read at least 0.85 times as fast as 16 warps with 4 bytes",
-        zh="4 个线程束、每线程 16 字节，读取速率至少是 16 个线程束、每线程 4 字节的 0.85 倍",
-        ratio=("b16_w4.rate", "b4_w16.rate"),
-        at_least=0.85,
-        at_most=1.3,
-        predicted=1.0,
-        source="2 KiB in flight on each multiprocessor, both times",
-        source_zh="两种情形下每个多处理器都有 2 KiB 在途",
-    )
-    wb.claim(
-        "warps_add_up",
-        en="8 warps read at least 7 times as fast as one, 4 bytes a thread",
-        zh="每线程 4 字节时，8 个线程束的读取速率至少是 1 个的 7 倍",
-        ratio=("b4_w8.rate", "b4_w1.rate"),
-        at_least=7.0,
-        predicted=8.0,
-        source="Little's law, far below the ceiling",
-        source_zh="利特尔定律，远未到上限",
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng(20261124)
     if "--profile" in sys.argv[1:]:
@@ -162,4 +118,3 @@ if __name__ == "__main__":
             measure(generator, 2**27)
         else:
             print("no GPU: nothing is timed")
-        claims()

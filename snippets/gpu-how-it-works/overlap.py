@@ -130,49 +130,6 @@ def measure(rng: np.random.Generator) -> None:
     wb.spans("errands.gantt", told, unit="cycle")
 
 
-def claims() -> None:
-    issue = "latency 4 cycles, 4 schedulers, one instruction a cycle each"
-    issue_zh = "延迟 4 周期，4 个调度器，每周期各发射一条"
-    queue, queue_zh = "32 warps, 4 schedulers: 8 cycles a step", "32 个线程束，4 个调度器：每步 8 个周期"
-    for name, a, b, gate, predicted, en, zh, source, source_zh in (
-        ("eight_chains_for_the_price_of_one", "chain_8", "chain_1", {"at_most": 1.15}, 1.0,
-         "8 chains on one multiprocessor take at most 1.15 times as long as one",
-         "一个多处理器上 8 条链的用时至多是一条的 1.15 倍", issue, issue_zh),
-        ("sixteen_chains_cost_twice_as_much", "chain_16", "chain_1", {"at_least": 1.7, "at_most": 2.2}, 1.0,
-         "16 chains take about twice as long as one", "16 条链的用时约为一条的两倍", issue, issue_zh),
-        ("thirty_two_cost_four_times_as_much", "chain_32", "chain_1", {"at_least": 3.4, "at_most": 4.4}, 2.0,
-         "32 chains take about four times as long as one", "32 条链的用时约为一条的四倍", queue, queue_zh),
-        ("sixteen_lean_chains_for_the_price_of_one", "lean_16", "lean_1", {"at_most": 1.3}, 1.0,
-         "with two operands from registers, 16 chains take at most 1.3 times as long as one",
-         "操作数少读一个寄存器时，16 条链的用时至多是一条的 1.3 倍", issue, issue_zh),
-        ("thirty_two_lean_chains_queue", "lean_32", "lean_1", {"at_least": 1.7, "at_most": 2.6}, 2.0,
-         "and 32 about twice as long", "32 条约为两倍", queue, queue_zh),
-        ("multiprocessors_do_not_share", "chain_everywhere", "chain_16", {"at_most": 1.1}, 1.0,
-         "16 chains on each of all multiprocessors take at most 1.1 times as long as on a single one",
-         "所有多处理器各跑 16 条链，用时至多是只在一个上跑的 1.1 倍", "no unit is shared", "没有共享的部件"),
-    ):  # fmt: skip
-        wb.claim(
-            name,
-            en=en,
-            zh=zh,
-            ratio=(f"{a}.cycles", f"{b}.cycles"),
-            predicted=predicted,
-            source=source,
-            source_zh=source_zh,
-            **gate,
-        )
-    wb.claim(
-        "errands_overlap",
-        en="eight warps with six errands each take at most 1.3 times as long as one warp with six",
-        zh="八个线程束各做六次“加载加计算”，用时至多是一个线程束的 1.3 倍",
-        ratio=("errands_8.cycles", "errands_1.cycles"),
-        at_most=1.3,
-        predicted=1.0,
-        source="they wait at the same time, and two a scheduler need less than it can issue",
-        source_zh="它们同时等待；每个调度器两个线程束，远不及其发射能力",
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng(20261125)
     if "--profile" in sys.argv[1:]:
@@ -185,4 +142,3 @@ if __name__ == "__main__":
             measure(generator)
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -14,8 +14,6 @@ import warpbench as wb
 BLOCK, WORDS, LOADS = 1024, 8192, 16  # as in banks.cu: threads, words of shared memory, loads a round
 SMS = cuda.Context.get_device().multiprocessor_count
 TYPES = {4: "unsigned", 8: "uint2", 16: "uint4"}
-PROFILED = "memory-access/banks.py --profile"
-CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"
 
 
 # --8<-- [start:pattern]
@@ -111,69 +109,6 @@ def time_all(bench: Bench) -> None:
     print(f"{'broadcast':>12}{t.median / loads * 1e9:11.3f}{1:12}")
 
 
-def claims() -> None:
-    wb.claim(
-        "conflict_32",
-        en="a 32-way bank conflict takes at least 25 times as long as no conflict",
-        zh="32 路存储体冲突的用时至少是无冲突的 25 倍",
-        ratio=("four_32.time", "four_1.time"),
-        at_least=25,
-        predicted=wavefronts(conflict(32)) / wavefronts(conflict(1)),
-        source="wavefronts a load: 32 against 1",
-        source_zh="每次加载的波前数：32 对 1",
-    )
-    wb.claim(
-        "broadcast_is_free",
-        en="all lanes reading one word take at most 1.05 times as long as each reading its own",
-        zh="全部通道读同一个字，用时至多是各读各字的 1.05 倍",
-        ratio=("broadcast.time", "four_1.time"),
-        at_most=1.05,
-        predicted=1.0,
-        source="wavefronts a load: 1 against 1",
-        source_zh="每次加载的波前数：1 对 1",
-    )
-    for name, size, en, zh in (("eight", 8, "8-byte", "8 字节"), ("sixteen", 16, "16-byte", "16 字节")):
-        passes = wavefronts(conflict(1, size), size)
-        wb.claim(
-            f"{name}_bytes",
-            en=f"without conflict loading {en} words takes at least {0.85 * passes:g} times as long as 4-byte words",
-            zh=f"无冲突的 {zh}加载，每个线程束的用时至少是 4 字节加载的 {0.85 * passes:g} 倍",
-            ratio=(f"{name}_1.time", "four_1.time"),
-            at_least=0.85 * passes,
-            predicted=passes,
-            source=f"wavefronts a load: {passes} against 1",
-            source_zh=f"每次加载的波前数：{passes} 对 1",
-        )
-    wb.claim(
-        "conflict_counted",
-        en="the hardware counts at least 31 conflicts for each load of 32 lanes in one bank",
-        zh="32 个通道同处一个存储体时，硬件为每次加载计至少 31 次冲突",
-        value=f"conflict_32.{CONFLICTS}",
-        at_least=31 * LOADS * PROFILED_ROUNDS * BLOCK // 32 * 2,
-        predicted=31 * LOADS * PROFILED_ROUNDS * BLOCK // 32 * 2,
-        source="wavefronts a load: 32, less the one that every load takes; 4 096 loads",
-        source_zh="每次加载 32 个波前，减去总要有的那一个；4 096 次加载",
-        counters=PROFILED,
-    )
-    for name, en, zh in (
-        ("conflict_1", "32 lanes in 32 banks", "32 个通道分处 32 个存储体"),
-        ("broadcast", "all lanes at one word", "全部通道读同一个字"),
-        ("pairs", "8-byte words side by side", "相邻的 8 字节字"),
-        ("quads", "16-byte words side by side", "相邻的 16 字节字"),
-    ):
-        wb.claim(
-            f"{name}_counted",
-            en=f"{en}: at most 1 % of the conflicts that the hardware counts for 32 lanes in one bank",
-            zh=f"{zh}：硬件计到的冲突不超过 32 个通道同处一个存储体时的 1 %",
-            ratio=(f"{name}.{CONFLICTS}", f"conflict_32.{CONFLICTS}"),
-            at_most=0.01,
-            predicted=0,
-            source="no bank gives two different words of a group of lanes",
-            source_zh="没有哪个存储体要给同一组通道两个不同的字",
-            counters=PROFILED,
-        )
-
-
 PROFILED_ROUNDS = 4
 PATTERNS = {  # kernel: bytes a lane, indices
     "conflict_1": (4, conflict(1)),
@@ -214,4 +149,3 @@ if __name__ == "__main__":
             time_all(bench)
         else:
             print("no GPU: nothing is timed")
-        claims()

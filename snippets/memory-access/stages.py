@@ -70,30 +70,6 @@ def time_all(words: Words) -> None:
                 wb.timing(f"{name}_{k}", t, moved)
 
 
-def claims() -> None:
-    for name, en, zh in (("async", "cp.async", "cp.async"), ("bulk", "bulk copies", "批量拷贝")):
-        wb.claim(
-            f"{name}_with_few_threads",
-            en=f"with 256 threads a multiprocessor {en} are at least 1.5 times as fast as plain loads",
-            zh=f"每个多处理器只有 256 个线程时，{zh}的速度至少是普通加载的 1.5 倍",
-            ratio=("scale_plain_1.time", f"scale_{name}_1.time"),
-            at_least=1.5,
-            predicted=4.2 / 1.35,
-            source="Little's law: 4 KiB in flight a multiprocessor give 1.35 TB/s, 16 KiB all of 4.2",
-            source_zh="利特尔定律：每个多处理器在途 4 KiB 得 1.35 TB/s，16 KiB 足以占满 4.2",
-        )
-        wb.claim(
-            f"{name}_with_many_threads",
-            en=f"with 2048 threads a multiprocessor {en} gain nothing: at most 1.1 times as fast as plain loads",
-            zh=f"每个多处理器有 2048 个线程时，{zh}没有收益：速度至多是普通加载的 1.1 倍",
-            ratio=("scale_plain_8.time", f"scale_{name}_8.time"),
-            at_most=1.1,
-            predicted=1.0,
-            source="Little's law: 32 KiB in flight a multiprocessor are enough without them",
-            source_zh="利特尔定律：每个多处理器在途 32 KiB，没有它们也够",
-        )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng()
     print(f"device: {wb.device()['name']}, {SMS} multiprocessors")
@@ -108,4 +84,3 @@ if __name__ == "__main__":
         time_all(Words(generator, 2**27))
     else:
         print("no GPU: nothing is timed")
-    claims()

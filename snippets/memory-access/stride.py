@@ -18,8 +18,6 @@ WORDS = 2**29  # 2 GiB
 STRIDES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]  # all divide PERIOD
 PERIOD = 192
 OFFSETS = range(33)
-PROFILED = "memory-access/stride.py --profile"
-LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 
 
 def sectors(stride: int, offset: int = 0) -> int:
@@ -171,85 +169,6 @@ def time_all(reader: Reader, rng: np.random.Generator) -> None:
     )
 
 
-def claims() -> None:
-    wb.claim(
-        "stride_8_of_unit",
-        en="at stride 8 useful bytes arrive at no more than a quarter of the rate of stride 1",
-        zh="步长 8 时，有用字节的到达速率不超过步长 1 的四分之一",
-        ratio=("stride_8.rate", "stride_1.rate"),
-        at_most=0.25,
-        predicted=4 / sectors(8),
-        source="sectors a request: 32 against 4",
-        source_zh="每个请求的扇区数：32 对 4",
-    )
-    wb.claim(
-        "stride_32_of_8",
-        en="past stride 8 it gets worse: at stride 32 useful bytes come at no more than 0.6 times the rate of 8",
-        zh="步长超过 8 会更糟：步长 32 的有用速率不超过步长 8 的 0.6 倍",
-        ratio=("stride_32.rate", "stride_8.rate"),
-        at_most=0.6,
-        predicted=sectors(8) / sectors(32),
-        source="sectors a request: 32 in both",
-        source_zh="每个请求的扇区数：都是 32",
-    )
-    wb.claim(
-        "misaligned_read",
-        en="reading from the worst offset keeps at least 0.6 of the aligned rate",
-        zh="从最差的偏移开始读，至少保住对齐时速率的 0.6",
-        ratio=("offset_worst.rate", "offset_0.rate"),
-        at_least=0.6,
-        predicted=sectors(1) / sectors(1, 1),
-        source="sectors a request: 4 against 5",
-        source_zh="每个请求的扇区数：4 对 5",
-        published=0.9,
-        published_by="NVIDIA's Best Practices Guide, of a Tesla V100",
-        published_by_zh="NVIDIA《最佳实践指南》，Tesla V100",
-        published_link="https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/",
-    )
-    wb.claim(
-        "offset_of_a_sector",
-        en="an offset of a whole sector, 8 words, keeps at most 0.85 of the aligned rate: the lines count",
-        zh="偏移整整一个扇区（8 个字）也至多保住对齐时速率的 0.85：起作用的是缓存行",
-        ratio=("offset_8.rate", "offset_0.rate"),
-        at_most=0.85,
-        predicted=sectors(1) / sectors(1, 8),
-        source="sectors a request: 4 in both",
-        source_zh="每个请求的扇区数：都是 4",
-    )
-    wb.claim(
-        "misaligned_packs",
-        en="with loads of 16 bytes reading from the worst offset keeps at least 0.75 of the aligned rate",
-        zh="改用 16 字节加载，从最差的偏移开始读，至少保住对齐时速率的 0.75",
-        ratio=("pack_offset_worst.rate", "pack_offset_0.rate"),
-        at_least=0.75,
-        predicted=4 / 5,
-        source="lines a request: 4 against 5",
-        source_zh="每个请求的缓存行数：4 对 5",
-    )
-    for name, kernels, times, en, zh in (
-        ("stride_8_sectors", ("stride_8", "stride_1"), 8,
-         "at stride 8 a request touches 8 times the sectors of stride 1",
-         "步长 8 时，每个请求触及的扇区数是步长 1 的 8 倍"),
-        ("stride_32_sectors", ("stride_32", "stride_8"), 1,
-         "at stride 32 a request touches no fewer sectors than at stride 8",
-         "步长 32 时，每个请求触及的扇区数不少于步长 8"),
-        ("offset_sectors", ("offset_1", "stride_1"), 1.25,
-         "one word beside the boundary a request touches 1.25 times the sectors",
-         "偏离边界一个字，每个请求触及的扇区数是原来的 1.25 倍"),
-    ):  # fmt: skip
-        wb.claim(
-            name,
-            en=en,
-            zh=zh,
-            ratio=tuple(f"{kernel}.{LOADS}" for kernel in kernels),
-            at_least=times,
-            predicted=times,
-            source="addresses of each warp, counted by hand",
-            source_zh="手工数出的每个线程束的地址",
-            counters=PROFILED,
-        )
-
-
 def profile(rng: np.random.Generator) -> None:
     """As many words, and so as many requests, in every launch."""
     count = 2**24 if wb.is_gpu() else 2**15
@@ -274,4 +193,3 @@ if __name__ == "__main__":
             time_all(reader, generator)
         else:
             print("no GPU: nothing is timed")
-        claims()

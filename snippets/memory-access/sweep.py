@@ -142,23 +142,3 @@ if __name__ == "__main__":
         sweep(generator)
     else:
         print("no GPU: nothing is timed")
-    wb.claim(
-        "bands_are_no_better",
-        en="in bands of 16 rows of tiles the wide transpose is no faster than down the columns",
-        zh="每带 16 行瓦片时，宽转置并不比沿列走更快",
-        ratio=("packs_64x64x256_01.bands.rate", "packs_64x64x256_01.columns.rate"),
-        at_most=1.0,
-        predicted=1.02,
-        source="rows of DRAM: pieces of middle length on both sides against long and short ones",
-        source_zh="DRAM 的行：两边都是中等行段，对一长一短",
-    )
-    wb.claim(
-        "wide_tile_alone",
-        en="with 16-byte accesses a tile of 32 × 32 reaches at least 0.8 of the copy's rate",
-        zh="改用 16 字节访问，32 × 32 的瓦片至少达到拷贝速率的 0.8",
-        ratio=("packs_32x32x64_01.rows.rate", "sweep.copy.rate"),
-        at_least=0.8,
-        predicted=1.0,
-        source="DRAM: equal bytes, all sectors whole",
-        source_zh="DRAM 流量相同，扇区都是满的",
-    )

@@ -290,80 +290,6 @@ def host_said() -> str:
     return f"{os.cpu_count()} processors, {model}, {virtual}; transparent huge pages: {allowed}"
 
 
-# --- Claims ----------------------------------------------------------------------------------------------------------
-
-
-def claims() -> None:
-    for way, en, zh in (("h2d", "to the device", "拷贝到设备"), ("d2h", "to the host", "拷贝回主机")):
-        wb.claim(
-            f"pinned_{way}",
-            en=f"256 MiB of pinned memory are copied {en} at no less than 1.5 times the rate of pageable memory",
-            zh=f"256 MiB {zh}，锁页内存的速率不低于可分页内存的 1.5 倍",
-            ratio=(f"pinned_{way}.rate", f"pageable_{way}.rate"),
-            at_least=1.5,
-            predicted=4.6,
-            source="55 GB/s on the link against 12 GB/s that one core copies in memory (assumed)",
-            source_zh="链路 55 GB/s，单核内存拷贝按 12 GB/s 估",
-        )
-    wb.claim(
-        "pageable_is_a_host_copy",
-        en="pageable memory goes to the device at no more than 1.5 times the rate at which one core copies in memory",
-        zh="可分页内存到设备的速率，不超过单核在内存里拷贝速率的 1.5 倍",
-        ratio=("pageable_h2d.rate", "host_copy.rate"),
-        at_most=1.5,
-        predicted=1.0,
-        source="each byte is copied once by the CPU before it can leave",
-        source_zh="每个字节先由 CPU 拷贝一次才能上路",
-    )
-    wb.claim(
-        "staging_reads_the_cache",
-        en="8 MiB of pageable memory go to the device at least 1.2 times as fast if they are among the last used",
-        zh="8 MiB 可分页内存若是刚用过的，到设备的速率至少是否则的 1.2 倍",
-        ratio=("pageable_same.rate", "pageable_other.rate"),
-        at_least=1.2,
-        predicted=1.7,
-        source="the first run’s rates at 8 MiB and at 512 MiB, if the CPU’s cache is what divides them",
-        source_zh="第一次运行在 8 MiB 与 512 MiB 处的速率之比，假定分界在 CPU 缓存",
-    )
-    wb.claim(
-        "one_or_many",
-        en="1024 copies of 4 KiB take at least 25 times as long as one of 4 MiB",
-        zh="1024 次 4 KiB 的拷贝，用时至少是一次 4 MiB 的 25 倍",
-        ratio=("many.time", "one.time"),
-        at_least=25.0,
-        predicted=78.0,
-        source="1024 calls of 6.7 µs each, against 12 µs and 4 MiB at 55 GB/s",
-        source_zh="1024 次调用、每次 6.7 µs，对比 12 µs 加上 55 GB/s 传 4 MiB",
-    )
-    wb.claim(
-        "write_combined_is_no_faster",
-        en="write-combined memory is copied to the device at no more than 1.1 times the rate of plain pinned memory",
-        zh="写合并内存到设备的拷贝速率，不超过普通锁页内存的 1.1 倍",
-        ratio=("write_combined_up.rate", "pinned_up.rate"),
-        at_most=1.1,
-        predicted=1.0,
-        source="both are limited by the link",
-        source_zh="两者都受链路限制",
-        published=1.4,
-        published_by="CUDA C++ Programming Guide, write-combining memory: “up to 40 %”",
-        published_by_zh="CUDA C++ 编程指南，写合并内存：“最多 40 %”",
-        published_link="https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#write-combining-memory",
-    )
-    if GPU and torch is None:
-        return
-    for way, en, zh in (("h2d", "to the device", "到设备"), ("d2h", "to the host", "到主机")):
-        wb.claim(
-            f"{way}_of_torch",
-            en=f"pinned memory is copied {en} at no less than 99 % of torch's rate",
-            zh=f"锁页内存{zh}的拷贝速率不低于 torch 的 99 %",
-            ratio=(f"ours_{way}.rate", f"torch_{way}.rate"),
-            at_least=0.99,
-            predicted=1.0,
-            source="the same engine, the same memory, one call each",
-            source_zh="同一拷贝引擎，同样的内存，各一次调用",
-        )
-
-
 def main() -> None:
     for nbytes in (4, 4 * 31, 4000, 4 * (2**18 + 7)):
         for kind in KINDS:
@@ -382,7 +308,6 @@ def main() -> None:
         host_side()
     else:
         print("no GPU: nothing is timed")
-    claims()
 
 
 if __name__ == "__main__":

@@ -182,49 +182,6 @@ def measure() -> None:
         wb.series(f"{kernel}.spread", spreads, median, x_unit="count", unit="s", low=low, high=high)
 
 
-def claims() -> None:
-    wb.claim(
-        "local_costs",
-        en="32 words indexed at run time, and so in local memory, take at least 2.2 times as long as in registers",
-        zh="32 个字改为运行时下标（因而进入本地内存）后，用时至少是放在寄存器里的 2.2 倍",
-        ratio=("in_local.time", "in_registers.time"),
-        at_least=2.2,
-        predicted=2.0,
-        source="one warp's load a cycle from the L1, against two warps' multiply-adds",
-        source_zh="L1 每周期只能服务一个线程束的读取，而乘加每周期两个线程束",
-    )
-    wb.claim(
-        "l1_beats_l2",
-        en="a tile that stays in the L1 is read again at least 3 times as fast as from the L2",
-        zh="数据留在 L1 时，重读速度至少是从 L2 读的 3 倍",
-        ratio=("reread_l1.rate", "reread_l2.rate"),
-        at_least=3.0,
-        predicted=3.3,
-        source="128 bytes a cycle and SM, against 5120 for all 132",
-        source_zh="每个 SM 每周期 128 字节，对比 132 个 SM 合计 5120 字节",
-    )
-    wb.claim(
-        "constant_is_serial",
-        en="32 different words of constant memory take a warp at least 22 times as long as one word for all",
-        zh="线程束读常量内存里 32 个不同的字，用时至少是全体同读一个字的 22 倍",
-        ratio=("look_up_32.time", "look_up_1.time"),
-        at_least=22.0,
-        predicted=32.0,
-        source="one address at a time",
-        source_zh="一次只服务一个地址",
-    )
-    wb.claim(
-        "global_is_not",
-        en="32 different words side by side in global memory take at most 1.15 times as long as one word for all",
-        zh="全局内存里 32 个相邻的不同的字，用时至多是全体同读一个字的 1.15 倍",
-        ratio=("look_up_global_32.time", "look_up_global_1.time"),
-        at_most=1.15,
-        predicted=1.0,
-        source="one request, one line",
-        source_zh="一次请求，一条缓存行",
-    )
-
-
 def profile() -> None:
     blocks = SMS if GPU else 2
     once(own("in_registers", 4, blocks, 256))
@@ -245,4 +202,3 @@ if __name__ == "__main__":
             measure()
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -258,53 +258,6 @@ def what_the_system_says() -> None:
             wb.value(name.lower(), answer, "count")
 
 
-def claims() -> None:
-    wb.claim(
-        "prefetch_saves_faults",
-        en="64 MiB of managed memory that the host has touched are used at least 3.5 times as fast with a prefetch",
-        zh="主机碰过的 64 MiB 托管内存，先预取再用（预取计入），速度至少是靠缺页的 3.5 倍",
-        ratio=("faulting.time", "prefetching.time"),
-        at_least=3.5,
-        predicted=5.7,
-        source="192 faults of 30 µs (assumed) one after another and the transfer, against the transfer",
-        source_zh="192 次缺页、每次按 30 µs 估，再加传输；对比只有传输",
-    )
-    wb.claim(
-        "prefetch_is_a_copy",
-        en="a prefetch and the kernel take at most 1.3 times as long as a copy of pinned memory and the kernel",
-        zh="预取加核函数的用时，至多是锁页拷贝加核函数的 1.3 倍",
-        ratio=("prefetching.time", "copying.time"),
-        at_most=1.3,
-        predicted=1.0,
-        source="the same bytes over the same link",
-        source_zh="同样的字节走同一条链路",
-    )
-    for name, predicted, en, zh in (
-        ("in_order", 192, "in order", "按顺序"),
-        ("shuffled", 423, "in shuffled order", "按打乱的次序"),
-    ):
-        wb.claim(
-            f"waits_{name}",
-            en=f"of 16384 pages visited {en}, at most {predicted * 11 // 10} keep the thread waiting for a fault",
-            zh=f"{zh}访问 16384 页，让线程等缺页的至多 {predicted * 11 // 10} 页",
-            value=f"{name}_fault.waits",
-            at_most=predicted * 11 // 10,
-            predicted=predicted,
-            source="the driver's published rule: 64 KiB, then each block of twice the size that is more than 51 % full",
-            source_zh="驱动公开的规则：先 64 KiB，之后凡超过 51 % 已就位的上级区域一并搬来",
-        )
-    wb.claim(
-        "prefetched_never_waits",
-        en="after a prefetch at most 16 of 16384 pages keep it waiting",
-        zh="预取之后，16384 页里至多 16 页要等",
-        value="in_order_prefetched.waits",
-        at_most=16,
-        predicted=0,
-        source="all pages are there",
-        source_zh="页面都已就位",
-    )
-
-
 def main() -> None:
     check_all()
     walks()
@@ -313,7 +266,6 @@ def main() -> None:
         measure()
     else:
         print("no GPU: nothing is timed")
-    claims()
 
 
 if __name__ == "__main__":

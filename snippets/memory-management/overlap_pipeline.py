@@ -172,70 +172,6 @@ def measure(n: int) -> None:
     print(f"pageable memory, 16 chunks, 4 streams: {t.median * 1e3:.2f} ms")
 
 
-def claims() -> None:
-    for streams, gate, predicted in ((2, 1.5, 1.81), (4, 2.0, 2.45)):
-        wb.claim(
-            f"overlap_{streams}",
-            en=f"16 chunks on {streams} streams are done at least {gate} times as fast as all in one piece",
-            zh=f"16 块、{streams} 个流，速度至少是整体顺序执行的 {gate} 倍",
-            ratio=("whole.time", f"streams_{streams}.time"),
-            at_least=gate,
-            predicted=predicted,
-            source="three engines, scheduled on paper; copies at the rate of both ways at once",
-            source_zh="三个引擎在纸上排程，拷贝按双向同时进行的速率",
-        )
-    wb.claim(
-        "one_stream_overlaps_nothing",
-        en="16 chunks on one stream take at least as long as 95 % of the time in one piece",
-        zh="16 块放在同一个流里，用时不低于整体执行的 95 %",
-        ratio=("streams_1.time", "whole.time"),
-        at_least=0.95,
-        predicted=1.0,
-        source="a stream is a queue",
-        source_zh="流就是队列",
-    )
-    wb.claim(
-        "streams_beyond_three",
-        en="eight streams take no less than 85 % of the time of four",
-        zh="八个流的用时不低于四个流的 85 %",
-        ratio=("streams_8.time", "streams_4.time"),
-        at_least=0.85,
-        predicted=1.0,
-        source="three engines: a fourth stream fills gaps, an eighth has none left",
-        source_zh="只有三个引擎：第四个流补空隙，第八个已无空隙可补",
-    )
-    wb.claim(
-        "order_does_not_matter",
-        en="enqueued stage by stage, the same chunks take at least 90 % of the time that they take chunk by chunk",
-        zh="改为逐级入队，用时不低于逐块入队的 90 %",
-        ratio=("by_stage.time", "streams_4.time"),
-        at_least=0.9,
-        predicted=1.0,
-        source="each engine has its own queue: neither order makes one stage stand in front of another's work",
-        source_zh="每个引擎各有队列：哪种次序都不会让一级挡在另一级前面",
-    )
-    wb.claim(
-        "chunks_cost_calls",
-        en="256 chunks take at least 1.2 times as long as 32",
-        zh="分成 256 块的用时至少是 32 块的 1.2 倍",
-        ratio=("chunks_256.time", "chunks_32.time"),
-        at_least=1.2,
-        predicted=1.8,
-        source="three calls a chunk, 6.7 µs each: 5.1 ms for 256 chunks, longer than the pipeline itself",
-        source_zh="每块三次调用，各 6.7 µs：256 块就是 5.1 ms，比流水线本身还长",
-    )
-    wb.claim(
-        "pageable_does_not_overlap",
-        en="the same pipeline from and to pageable memory takes at least 4 times as long on four streams",
-        zh="同样四个流，换成可分页内存，用时至少是 4 倍",
-        ratio=("pageable.time", "streams_4.time"),
-        at_least=4.0,
-        predicted=7.5,
-        source="the host copies 128 MiB in and 128 MiB out at 12 GB/s (assumed), 22 ms, against 3 ms",
-        source_zh="主机拷进、拷出各 128 MiB，按 12 GB/s 估共 22 ms，对比 3 ms",
-    )
-
-
 def main() -> None:
     check_all()
     if GPU:
@@ -243,7 +179,6 @@ def main() -> None:
         measure(2**25)
     else:
         print("no GPU: nothing is timed")
-    claims()
 
 
 if __name__ == "__main__":

@@ -124,39 +124,6 @@ def measure(ways: Ways) -> None:
         print(f"{nbytes:12,}" + "".join(f"{of_size[k].median * 1e6:14.2f}" for of_size in times.values()))
 
 
-def claims() -> None:
-    wb.claim(
-        "pool_beats_raw",
-        en="an allocation of 64 MiB and its free take the driver at least 60 times as long as PyCUDA's pool",
-        zh="64 MiB 的一次分配加释放，直接找驱动至少是 PyCUDA 内存池用时的 60 倍",
-        ratio=("raw_large.time", "pool_large.time"),
-        at_least=60.0,
-        predicted=100.0,
-        source="page tables for 32 pages of 2 MiB and a wait, some 100 µs (assumed), against a look-up in Python, 1 µs",
-        source_zh="32 个 2 MiB 页的页表加一次等待，约 100 µs（估），对比一次查表，1 µs",
-    )
-    wb.claim(
-        "pool_keeps_its_time",
-        en="PyCUDA's pool takes at most 1.5 times as long for 64 MiB as for 4 KiB",
-        zh="PyCUDA 内存池分配 64 MiB 的用时至多是 4 KiB 的 1.5 倍",
-        ratio=("pool_large.time", "pool_small.time"),
-        at_most=1.5,
-        predicted=1.0,
-        source="a look-up does not depend on the size",
-        source_zh="查表与大小无关",
-    )
-    wb.claim(
-        "threshold_matters",
-        en="64 MiB in stream order are allocated at least 12 times as fast if the pool may keep freed memory",
-        zh="允许池保留已释放的内存后，流序分配 64 MiB 的速度至少是原来的 12 倍",
-        ratio=("ordered_large.time", "ordered_kept_large.time"),
-        at_least=12.0,
-        predicted=20.0,
-        source="new pages, some 100 µs (assumed), against two calls of ctypes, 5 µs",
-        source_zh="新映射页面约 100 µs（估），对比两次 ctypes 调用，5 µs",
-    )
-
-
 def main() -> None:
     ways, fill = Ways(), wb.module("memory-management/alloc.cu").get_function("fill")
     rng = np.random.default_rng(20261125)
@@ -169,7 +136,6 @@ def main() -> None:
     else:
         print("no GPU: nothing is timed")
     keep(0)
-    claims()
 
 
 if __name__ == "__main__":

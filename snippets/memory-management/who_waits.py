@@ -143,36 +143,6 @@ def main() -> None:
         print(f"{'call while the stream is busy for 3 ms':40}{'held, ms':>12}{'ms':>6}")
     for what, median in lines.items():
         print(f"{what:40}" + (f"{median * 1e3:12.3f}" if GPU else "right"))
-    claims()
-
-
-def claims() -> None:
-    returns = {
-        "pinned_up": ("an asynchronous copy of pinned memory to the device", "锁页内存到设备的异步拷贝"),
-        "across": ("a plain copy within the device's memory", "设备内部的普通（同步形式）拷贝"),
-        "free_async": ("a free in stream order", "流序释放"),
-    }
-    waits = {
-        "pageable_down": ("an asynchronous copy to pageable memory", "到可分页内存的异步拷贝"),
-        "sync_up": ("a plain copy of 16 MiB of pageable memory to the device", "16 MiB 可分页内存到设备的普通拷贝"),
-        "free": ("a plain free of 64 MiB", "64 MiB 的普通释放"),
-    }
-    for name, (en, zh) in {**returns, **waits}.items():
-        wb.claim(
-            f"{name}_{'returns' if name in returns else 'waits'}",
-            en=f"{en} returns while the stream is busy, within a tenth of the time"
-            if name in returns
-            else f"{en} holds the host until the stream is done, for at least 90 % of the time",
-            zh=f"{zh}在流忙碌期间就返回，不超过忙碌时间的十分之一"
-            if name in returns
-            else f"{zh}一直等到流空闲才返回，至少占忙碌时间的 90 %",
-            ratio=(f"{name}.held", "busy.time"),
-            at_most=0.1 if name in returns else None,
-            at_least=0.9 if name in waits else None,
-            predicted=0.0 if name in returns else 1.0,
-            source="API synchronization behavior, and for a free the guide to stream-ordered allocation",
-            source_zh="API 同步行为一章；释放则据流序分配一章",
-        )
 
 
 if __name__ == "__main__":

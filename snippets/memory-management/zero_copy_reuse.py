@@ -17,7 +17,6 @@ GPU = wb.is_gpu()
 MIB = 2**20
 THREADS = 512
 BLOCKS = 4 * cuda.Context.get_device().multiprocessor_count if GPU else 8
-PROFILED = "memory-management/zero_copy_reuse.py --profile"
 rng = np.random.default_rng(20261127)
 module = wb.module("memory-management/zero_copy.cu")
 from_host, from_device, pick = (module.get_function(name) for name in ("from_host", "from_device", "pick"))
@@ -118,64 +117,6 @@ def measure(nbytes: int) -> None:
         print(f"{name:16}{t.median * 1e3:9.3f} ms, one word of every {4 * gap} bytes")
 
 
-def claims() -> None:
-    said = "PCIe against HBM: 4.85 ms a pass over the link; a copy of 4.85 ms, then 0.06 ms a pass"
-    said_zh = "PCIe 对 HBM：经链路每遍 4.85 ms；拷贝 4.85 ms，之后每遍 0.06 ms"
-    wb.claim(
-        "reuse_wants_a_copy",
-        en="to read 256 MiB of the host's memory ten times takes at least 7.5 times as long as to copy first",
-        zh="把主机的 256 MiB 读十遍，用时至少是先拷贝再读的 7.5 倍",
-        ratio=("mapped_10.time", "copied_10.time"),
-        at_least=7.5,
-        predicted=8.9,
-        source=said,
-        source_zh=said_zh,
-    )
-    wb.claim(
-        "once_is_even",
-        en="to read 256 MiB of the host’s memory once takes at most 1.15 times as long as to copy and read",
-        zh="把主机的 256 MiB 只读一遍，用时至多是先拷贝再读的 1.15 倍",
-        ratio=("mapped_1.time", "copied_1.time"),
-        at_most=1.15,
-        predicted=0.99,
-        source=said,
-        source_zh=said_zh,
-    )
-    wb.claim(
-        "sparse_wants_no_copy",
-        en="one word of every KiB is read from the host's memory at least 9 times as fast as by copying all of it",
-        zh="每 KiB 只用一个字时，直接读主机内存的速度至少是全部拷贝的 9 倍",
-        ratio=("copied_sparse.time", "mapped_sparse.time"),
-        at_least=9.0,
-        predicted=32.0,
-        source="one sector of 32 bytes is asked for instead of 1024 bytes",
-        source_zh="只取 32 字节的一个扇区，而不是 1024 字节",
-    )
-    wb.claim(
-        "nothing_is_kept",
-        en="16 MiB of the host's memory, which fit the L2, take at least 8.5 times as long to read ten times as once",
-        zh="主机内存中的 16 MiB（L2 放得下）读十遍，用时至少是读一遍的 8.5 倍",
-        ratio=("fits_mapped_10.time", "fits_mapped_1.time"),
-        at_least=8.5,
-        predicted=10.0,
-        source="every pass goes over the link, if the L2 keeps nothing of the host's memory (assumed)",
-        source_zh="假定 L2 不留存主机内存，则每遍都过链路",
-    )
-    wb.claim(
-        "sixteen_sectors",
-        en="a request for the host's memory asks for 16 sectors, as one for the device's does",
-        zh="对主机内存的一次请求取 16 个扇区，与访问设备内存时相同",
-        ratio=("from_host.l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-               "from_host.l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
-        at_least=16.0,
-        at_most=16.0,
-        predicted=16.0,
-        source="32 lanes of 16 bytes, over 32",
-        source_zh="32 个通道各 16 字节，除以 32",
-        counters=PROFILED,
-    )  # fmt: skip
-
-
 def profile() -> None:
     """Once from either memory."""
     reader = Reader((64 * MIB if GPU else MIB) // 16)
@@ -196,4 +137,3 @@ if __name__ == "__main__":
             measure(256 * MIB)
         else:
             print("no GPU: nothing is timed")
-        claims()

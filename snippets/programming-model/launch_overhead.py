@@ -109,49 +109,6 @@ def sweep() -> None:
     wb.value("longest.waited", waited[-1].median, "s")
 
 
-def claims() -> None:
-    wb.claim(
-        "launch_costs_the_host",
-        en="one launch of many from PyCUDA costs the host at most 20 µs",
-        zh="从 PyCUDA 连续启动，每次主机的花费至多 20 µs",
-        value="plain.time",
-        at_most=20e-6,
-        predicted=6.7e-6,
-        source="the devices' page: an empty launch with one argument",
-        source_zh="设备页：一个参数的空启动",
-    )
-    wb.claim(
-        "prepare_helps",
-        en="prepared calls launch at least 1.1 times as fast as plain ones",
-        zh="prepared_call 的启动速度至少是普通调用的 1.1 倍",
-        ratio=("plain.time", "prepared.time"),
-        at_least=1.1,
-        predicted=1.5,
-        source="no look at six arguments",
-        source_zh="不必逐个查看六个参数",
-    )
-    wb.claim(
-        "arrays_of_the_host_are_dear",
-        en="a launch with cuda.In and cuda.Out of 66 KiB takes at least 4 times as long as one on resident memory",
-        zh="带 66 KiB 的 cuda.In 与 cuda.Out 的启动，用时至少是数据驻留设备时的 4 倍",
-        ratio=("arrays.time", "plain.time"),
-        at_least=4,
-        predicted=10,
-        source="2 allocations, 2 copies and 2 frees besides, some 10 µs each",
-        source_zh="另加两次分配、两次拷贝、两次释放，每次约 10 µs",
-    )
-    wb.claim(
-        "long_kernels_hide_launches",
-        en="kernels of some 0.3 ms hide their launches: in a queue each takes at most 1.03 of its own time",
-        zh="约 0.3 ms 的核函数能掩盖启动开销：排队时每个用时至多是自身的 1.03 倍",
-        ratio=("longest.queued", "longest.kernel"),
-        at_most=1.03,
-        predicted=1.005,
-        source="1.4 µs between two kernels of 265 µs",
-        source_zh="265 µs 的核函数之间隔 1.4 µs",
-    )
-
-
 if __name__ == "__main__":
     for rounds in (0, 1, 31, 1000):
         work.run(rounds)
@@ -161,4 +118,3 @@ if __name__ == "__main__":
         sweep()
     else:
         print("no GPU: nothing is timed")
-    claims()

@@ -203,88 +203,6 @@ def timelines(work: Steps, rounds: int = 24_000) -> None:
         print(f"{name:8}{total * 1e6:8.1f} µs in all, of these kernels {kernels * 1e6:8.1f} µs")
 
 
-def claims() -> None:
-    wb.claim(
-        "unsynced_lies",
-        en="a host clock that does not wait says at most a twentieth of the time of a kernel of some 8 ms",
-        zh="不等待的主机计时，读数至多是约 8 ms 的核函数真实时间的二十分之一",
-        ratio=("long.events.time", "long.unsynced.time"),
-        at_least=20,
-        predicted=1200,
-        source="8.1 ms of steps against 6.7 µs to enqueue",
-        source_zh="8.1 ms 的计算，对 6.7 µs 的入队",
-    )
-    wb.claim(
-        "synced_is_right_when_long",
-        en="for a kernel of some 8 ms a host clock that waits says at most 1 % more than events",
-        zh="核函数约 8 ms 时，会等待的主机计时至多比事件多 1 %",
-        ratio=("long.synced.time", "long.events.time"),
-        at_most=1.01,
-        predicted=1.0015,
-        source="12 µs to launch and wait, of 8.1 ms",
-        source_zh="启动加等待 12 µs，对 8.1 ms",
-    )
-    wb.claim(
-        "synced_is_wrong_when_short",
-        en="for a kernel of one step a host clock that waits says at least twice what the device took",
-        zh="核函数只走一步时，会等待的主机计时至少是设备用时的两倍",
-        ratio=("short.synced.time", "short.held.time"),
-        at_least=2,
-        predicted=5,
-        source="11.7 µs to launch and wait against 2.3 µs",
-        source_zh="启动加等待 11.7 µs，对 2.3 µs",
-    )
-    wb.claim(
-        "events_are_wrong_when_idle",
-        en="events around one short kernel on an idle device say at least 1.5 times what the device took",
-        zh="设备空闲时，用事件夹住一个短核函数，读数至少是设备用时的 1.5 倍",
-        ratio=("short.events.time", "short.held.time"),
-        at_least=1.5,
-        predicted=3,
-        source="the first event is over before the host has enqueued the kernel: 6.7 µs against 2.3 µs",
-        source_zh="主机还没把核函数入队，第一个事件就已完成：6.7 µs 对 2.3 µs",
-    )
-    wb.claim(
-        "first_launch_is_slow",
-        en="the first launch in a process takes at least 5 times as long as a later one",
-        zh="进程中第一次启动的用时至少是之后的 5 倍",
-        ratio=("lazy.first.time", "lazy.steady.time"),
-        at_least=5,
-        predicted=10,
-        source="lazy loading: the kernel's code goes to the device now, 100 µs against 12 µs",
-        source_zh="延迟加载：核函数的代码此时才送到设备，100 µs 对 12 µs",
-    )
-    wb.claim(
-        "lazy_second_kernel",
-        en="loaded lazily, a second kernel's first launch takes at most twice as long as loaded eagerly",
-        zh="第二个核函数的首次启动，延迟加载的用时至多是立即加载的两倍",
-        ratio=("lazy.first_of_another.time", "eager.first_of_another.time"),
-        at_most=2,
-        predicted=5,
-        source="its code is there already",
-        source_zh="代码已经在设备上",
-    )
-    wb.claim(
-        "lazy_pays_in_get_function",
-        en="get_function takes at least 1.5 times as long when modules are loaded lazily",
-        zh="延迟加载时，get_function 的用时至少是立即加载时的 1.5 倍",
-        ratio=("lazy.get_function.time", "eager.get_function.time"),
-        at_least=1.5,
-        source="the guide of CUDA 12.2: a kernel is loaded at cuModuleGetFunction",
-        source_zh="CUDA 12.2 的指南：核函数在 cuModuleGetFunction 时加载",
-    )
-    wb.claim(
-        "queued_is_faster",
-        en="five kernels queued, with work beside them, are done at least 1.4 times as fast as with a wait for each",
-        zh="五个核函数连续入队、主机同时做自己的事，速度至少是逐个等待的 1.4 倍",
-        ratio=("timeline.waiting.total", "timeline.queued.total"),
-        at_least=1.4,
-        predicted=1.8,
-        source="5 × 49 µs + 10 µs against 5 × (49 + 12) µs + 150 µs",
-        source_zh="5 × 49 µs + 10 µs，对 5 × (49 + 12) µs + 150 µs",
-    )
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--cold"]:
         print(json.dumps(cold(sys.argv[2])))
@@ -299,4 +217,3 @@ if __name__ == "__main__":
         first_launches()
         if not GPU:
             print("no GPU: nothing is timed")
-        claims()

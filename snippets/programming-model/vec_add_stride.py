@@ -13,9 +13,6 @@ import warpbench as wb
 
 BLOCK = 256
 GPU = wb.is_gpu()
-PROFILED = "programming-model/vec_add_stride.py --profile"
-LOADS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
-SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 
 module = wb.module("programming-model/vec_add.cu")
 kernels = {name: module.get_function(name) for name in ("add_each", "add_stride", "add_narrow", "add_wide")}
@@ -122,79 +119,6 @@ def time_all(sets: list[Sum]) -> None:
     print(f"one block:  {median[0] / 1e9:8.2f} GB/s\none thread: {12 * 2**20 / t.median / 1e9:8.3f} GB/s")
 
 
-def claims() -> None:
-    wb.claim(
-        "add_of_copy",
-        en="adding two arrays moves bytes at no less than 75 % of the rate of a copy",
-        zh="两个数组相加，搬运字节的速率不低于拷贝的 75 %",
-        ratio=("stride.rate", "copy.rate"),
-        at_least=0.75,
-        predicted=1.0,
-        source="DRAM: each byte is moved once",
-        source_zh="DRAM 流量：每个字节只搬运一次",
-    )
-    wb.claim(
-        "wide_add_of_copy",
-        en="with four elements a load it moves them at no less than 90 % of the rate of a copy",
-        zh="每次加载四个元素时，不低于拷贝的 90 %",
-        ratio=("wide.rate", "copy.rate"),
-        at_least=0.9,
-        predicted=1.0,
-        source="bytes in flight: 8.6 MB, and 2.5 MB are enough",
-        source_zh="在途字节 8.6 MB，而 2.5 MB 已够",
-    )
-    wb.claim(
-        "preparation_is_paid_for_once",
-        en="with a thread for each element, the loop that strides takes at least 1.1 times as long as no loop",
-        zh="网格跨步的核函数若每个元素一个线程，用时至少是不带循环者的 1.1 倍",
-        ratio=("cover.time", "each.time"),
-        at_least=1.1,
-    )
-    wb.claim(
-        "stride_costs_nothing",
-        en="a grid that strides adds at least 0.9 times as fast as a thread for each element",
-        zh="网格跨步循环的速度至少是“每个元素一个线程”的 0.9 倍",
-        ratio=("each.time", "stride.time"),
-        at_least=0.9,
-        predicted=1.0,
-        source="equal bytes; both fill the device",
-        source_zh="字节数相同，两者都占满设备",
-    )
-    wb.claim(
-        "one_block_is_slow",
-        en="one block adds at most a hundredth as fast as a full grid",
-        zh="只用一个线程块，速度至多是占满网格的百分之一",
-        ratio=("one_block.rate", "stride.rate"),
-        at_most=0.01,
-        predicted=1 / 950,
-        source="bytes in flight: 256 threads × 8 B in 700 ns",
-        source_zh="在途字节：256 个线程 × 8 B，700 ns",
-    )
-    wb.claim(
-        "one_thread_is_slower",
-        en="a full grid adds at least 3000 times as fast as <<<1, 1>>>",
-        zh="占满的网格至少是 <<<1, 1>>> 的 3000 倍快",
-        ratio=("stride.rate", "one_thread.rate"),
-        at_least=3000,
-        predicted=13_000,
-        source="one thread waits some 75 cycles for each element",
-        source_zh="单个线程每个元素约等 75 个周期",
-    )
-    for name in ("add_each", "add_stride"):
-        wb.claim(
-            f"{name}_sectors",
-            en=f"{name} loads exactly 4 sectors a request",
-            zh=f"{name} 每个加载请求恰好 4 个扇区",
-            ratio=(f"{name}.{SECTORS}", f"{name}.{LOADS}"),
-            at_least=4,
-            at_most=4,
-            predicted=4,
-            source="32 lanes × 4 B side by side, in sectors of 32 B",
-            source_zh="32 个通道 × 4 B 相邻，扇区 32 B",
-            counters=PROFILED,
-        )
-
-
 if __name__ == "__main__":
     if "--profile" in sys.argv[1:]:
         data = Sum(2**26 if GPU else 2**16)
@@ -210,4 +134,3 @@ if __name__ == "__main__":
             time_all(large)
         else:
             print("no GPU: nothing is timed")
-        claims()

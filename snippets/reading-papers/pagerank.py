@@ -29,9 +29,6 @@ except ImportError:
 BLOCK, TILE = 256, 2048  # as in pull.cu
 WIDTHS = (1, 2, 4, 8, 16, 32)
 KERNELS = ("thread", "warp", "eight", "tile")  # a row gets one lane, 32, or 8; tiles get equally many edges
-PROFILED = "reading-papers/pagerank.py --profile"
-LOADS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
-SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 
 
 # --8<-- [start:ranker]
@@ -310,93 +307,6 @@ def time_all(rng: np.random.Generator, n: int, edges: int) -> None:
     print(f"{count} iterations from equal ranks until all changes together are below 1e-10")
 
 
-def claims() -> None:
-    if not wb.is_gpu() or scipy is not None:
-        wb.claim(
-            "gpu_over_scipy",
-            en="at 10⁷ edges an iteration on the GPU is at least 250 times as fast as SciPy's on one core",
-            zh="10⁷ 条边时，GPU 上一次迭代的速度至少是 SciPy 单核的 250 倍",
-            ratio=("scipy.time", "gpu.time"),
-            at_least=250.0,
-            predicted=400.0,
-            source="assumed 2 ns an edge on the CPU, 20 ms; sectors on the GPU: 50 µs",
-            source_zh="假定 CPU 每条边 2 ns，共 20 ms；GPU 按扇区数算 50 µs",
-        )
-    wb.claim(
-        "tile_of_gather",
-        en="tiles reach at least 70 % of the rate of a kernel that only gathers",
-        zh="瓦片至少达到只取值的核函数速率的 70 %",
-        ratio=("tile.edges", "gather.edges"),
-        at_least=0.7,
-        predicted=0.9,
-        source="both wait for the same sectors; the rows cost instructions",
-        source_zh="两者等的是同样的扇区；行要多花指令",
-    )
-    wb.claim(
-        "narrow_gains_little",
-        en="gathering float32 in place of float64 is at most 1.1 times as fast",
-        zh="取 float32 而不是 float64，速度至多是 1.1 倍",
-        ratio=("gather.time", "narrow.time"),
-        at_most=1.1,
-        predicted=1.03,
-        source="a sector an edge either way; the smaller vector hits the L1 twice as often, 5 % of the time",
-        source_zh="每条边都是一个扇区；向量小一半，L1 命中率加倍，也只有 5 %",
-    )
-    wb.claim(
-        "warp_over_thread",
-        en="a warp a row is at least 10 times as fast as a thread a row",
-        zh="每行一个线程束，速度至少是每行一个线程的 10 倍",
-        ratio=("thread.time", "warp.time"),
-        at_least=10.0,
-        predicted=24.0,
-        source="the longest row, four loads in flight: 3.6 ms; instructions and the same row by 32 lanes: 150 µs",
-        source_zh="最长的行，四次加载在途：3.6 ms；指令数与 32 个通道读同一行：150 µs",
-    )
-    wb.claim(
-        "tile_over_warp",
-        en="tiles of equally many edges are at least 3 times as fast as a warp a row",
-        zh="按边数等分的瓦片，速度至少是每行一个线程束的 3 倍",
-        ratio=("warp.time", "tile.time"),
-        at_least=3.0,
-        predicted=3.0,
-        source="150 µs as above; sectors at the L2's rate and instructions: 50 µs",
-        source_zh="上面的 150 µs；按 L2 速率算的扇区与指令：50 µs",
-    )
-    if not wb.is_gpu() or torch is not None:
-        wb.claim(
-            "tile_of_torch",
-            en="tiles are at least 0.9 times as fast as torch's sparse product, which reads values besides",
-            zh="瓦片的速度至少是 torch 稀疏乘积的 0.9 倍，后者还要读数值",
-            ratio=("torch.time", "tile.time"),
-            at_least=0.9,
-            predicted=1.22,
-            source="bytes an edge: 44 against 36; counted after the first run",
-            source_zh="每条边的字节数：44 对 36；在第一次运行之后数的",
-        )
-    if not wb.is_gpu() or networkx is not None:
-        wb.claim(
-            "ranks_agree",
-            en="the ranks of the book's references are within 1e-6 of NetworkX's",
-            zh="本书参考文献的 PageRank 与 NetworkX 相差不超过 1e-6",
-            value="networkx.error",
-            at_most=1e-6,
-            predicted=1e-10,
-            source="both stop at changes below 1e-12 times a small factor",
-            source_zh="两者都在变化小于 1e-12 乘一个小因子时停止",
-        )
-    wb.claim(
-        "thread_sectors",
-        en="a thread a row loads at least 1.4 times the sectors that tiles load",
-        zh="每行一个线程加载的扇区数至少是瓦片的 1.4 倍",
-        ratio=(f"pull_thread.{SECTORS}", f"pull_tile.{SECTORS}"),
-        at_least=1.4,
-        predicted=1.7,
-        source="sectors an edge: 1 for the gather and up to 1 for the index; tiles: 1 + 1/8",
-        source_zh="每条边的扇区数：取值 1 个，下标至多 1 个；瓦片：1 + 1/8",
-        counters=PROFILED,
-    )
-
-
 def profile(rng: np.random.Generator, n: int, edges: int) -> None:
     graph = power_law(n, edges, seed=7)
     ranker, rank = Ranker(graph), some_rank(graph, rng)
@@ -421,4 +331,3 @@ if __name__ == "__main__":
             time_all(generator, 2**20, 10**7)
         else:
             print("no GPU: nothing is timed")
-        claims()

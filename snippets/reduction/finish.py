@@ -82,23 +82,3 @@ for label, n in (("small", 2**20 + 7), *([("large", 2**28)] if GPU else [])):
             raise AssertionError(f"{finish.__name__} at n = {n}: {len(seen)} different results")
     for buffer in buffers:
         buffer.free()
-
-wb.claim(
-    "last_block_saves_a_launch",
-    en="at 2²⁰ numbers the last-block finish is at least 1.07 times as fast as a second launch",
-    zh="在 2²⁰ 个数上，末块收尾的速度至少是二次启动的 1.07 倍",
-    ratio=("two_launches.small.time", "last_block.small.time"),
-    at_least=1.07,
-    predicted=1.3,
-    source="launches: two against one",
-    source_zh="启动次数：两次对一次",
-)
-wb.claim(
-    "last_block_is_deterministic",
-    en="200 runs of the last-block finish give one result",
-    zh="末块收尾运行 200 次，结果只有一个",
-    value="last_block.distinct",
-    at_most=1,
-    source="the order of additions depends on the grid alone",
-    source_zh="加法次序只取决于网格",
-)

@@ -19,9 +19,6 @@ except ImportError:
     torch = None
 
 BLOCK = 256  # threads, as in reduce.cu
-PROFILED = "reduction/ladder.py --profile"
-LOADS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
-SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 WIDE_BLOCK, WIDE_PER_SM = 512, 4  # of v7 and v8: within 1 % of the best that sweep.py found on an H200
 
 
@@ -258,114 +255,6 @@ def report(times: dict[str, wb.Timing], nbytes: int, copied_by: str) -> None:
         )
 
 
-def claims() -> None:
-    """What is held against every recorded run. Predictions come from the counts on the page."""
-
-    def faster(a: str, b: str, at_least: float, predicted: float, en: str, zh: str) -> None:
-        wb.claim(
-            f"{b}_over_{a}",
-            en=f"{b} is at least {at_least:g} times as fast as {a}",
-            zh=f"{b} 的速度至少是 {a} 的 {at_least:g} 倍",
-            ratio=(f"{a}.time", f"{b}.time"),
-            at_least=at_least,
-            predicted=predicted,
-            source=en,
-            source_zh=zh,
-        )
-
-    wb.claim(
-        "v1_over_v0",
-        en="v1 is slower than v0: at most 0.95 times as fast",
-        zh="v1 比 v0 慢：速度至多是 v0 的 0.95 倍",
-        ratio=("v0.time", "v1.time"),
-        at_most=0.95,
-        predicted=1.55,
-        source="warp instructions a block, by a model: 491 against 316",
-        source_zh="每块线程束指令数（按模型）：491 对 316",
-    )
-    faster("v1", "v2", 1.25, 1.33, "DRAM: 2 GiB against 1.5 GiB", "DRAM 流量：2 GiB 对 1.5 GiB")
-    wb.claim(
-        "v3_over_v2",
-        en="v3 moves two thirds of v2's bytes and gains little: at most 1.1 times as fast",
-        zh="v3 的 DRAM 流量只有 v2 的三分之二，收益却很小：速度至多是 v2 的 1.1 倍",
-        ratio=("v2.time", "v3.time"),
-        at_most=1.1,
-        predicted=1.5,
-        source="DRAM: 1.5 GiB against 1 GiB",
-        source_zh="DRAM 流量：1.5 GiB 对 1 GiB",
-    )
-    faster("v3", "v4", 1.6, 2.0, "loads in flight a thread: one against two", "每线程在途加载：一个对两个")
-    faster("v4", "v5", 1.25, 1.14, "life of a block: 880 ns against 775 ns", "线程块寿命：880 ns 对 775 ns")
-    faster("v5", "v6", 1.5, 1.5, "Little's law: 2.8 TB/s against all of 4.2", "利特尔定律：2.8 TB/s，对占满的 4.2 TB/s")
-    faster("v6", "v7", 1.03, 1.05, "DRAM is near its limit already", "DRAM 已接近极限")
-    faster("v7", "v8", 0.98, 1.01, "launches: two against one, 3 µs of 257", "启动次数：两次对一次，257 µs 里省 3 µs")
-    for last, at_least, published in (("v2", 1.15, 2.1), ("v8", 4.5, 10.4)):
-        wb.claim(
-            f"{last}_over_v0",
-            en=f"{last} is at least {at_least:g} times as fast as v0",
-            zh=f"{last} 的速度至少是 v0 的 {at_least:g} 倍",
-            ratio=("v0.time", f"{last}.time"),
-            at_least=at_least,
-            published=published,
-            published_by="Tony-Tan, 2018, of his own ladder",
-            published_by_zh="Tony-Tan，2018 年，他自己的阶梯",
-            published_link="https://face2ai.com",
-        )
-    for name, metric, a, b, predicted, en, zh in (
-        ("v1_requests", LOADS, "v0", "v1", 3.8, "v1 asks global memory at least {:g} times less often than v0",
-         "v1 的全局加载请求数至多是 v0 的 1/{:g}"),
-        ("v2_sectors", SECTORS, "v1", "v2", 3.7, "v2 loads at least {:g} times fewer sectors than v1",
-         "v2 加载的扇区数至多是 v1 的 1/{:g}"),
-        ("v7_requests", LOADS, "v6", "v7", 4.0, "16-byte loads: v7 asks at least {:g} times less often than v6",
-         "16 字节加载：v7 的请求数至多是 v6 的 1/{:g}"),
-    ):  # fmt: skip
-        gate = round(predicted - 0.1, 1)
-        wb.claim(
-            name,
-            en=en.format(gate),
-            zh=zh.format(gate),
-            ratio=(f"reduce_{a}.{metric}", f"reduce_{b}.{metric}"),
-            at_least=gate,
-            predicted=predicted,
-            source="addresses of each warp, counted by hand",
-            source_zh="手工数出的每个线程束的地址",
-            counters=PROFILED,
-        )
-    wb.claim(
-        "v8_of_copy",
-        en="v8 reads at no less than 103 % of the rate at which a copy reads and writes",
-        zh="v8 的读取速率不低于拷贝读写速率的 103 %",
-        ratio=("v8.rate", "copy.rate"),
-        at_least=1.03,
-        predicted=1.0,
-        source="DRAM: each moves nothing but its data",
-        source_zh="DRAM 流量：两者都只搬运自己的数据",
-    )
-    if wb.is_gpu() and torch is None:
-        return
-    for tag, en, zh in (("", "floats", "浮点数"), ("_int", "integers", "整数")):
-        wb.claim(
-            f"v8{tag}_of_torch",
-            en=f"v8 sums {en} at no less than 103 % of the rate of torch.sum",
-            zh=f"v8 对{zh}求和的速率不低于 torch.sum 的 103 %",
-            ratio=(f"v8{tag}.rate", f"torch{tag}.rate"),
-            at_least=1.03,
-            predicted=1.0,
-            source="DRAM: both read the input once",
-            source_zh="DRAM 流量：两者都只读一遍输入",
-        )
-    wb.claim(
-        "torch_widens_int32",
-        en="torch.sum of int32 takes at least 4 times as long when it is not told dtype=torch.int32",
-        zh="torch.sum(int32) 不写 dtype=torch.int32 时，用时至少是写明时的 4 倍",
-        ratio=("torch_int64.time", "torch_int.time"),
-        at_least=4.0,
-        predicted=1.0,
-        source="DRAM: equal bytes; we took wider accumulators to be free",
-        source_zh="DRAM 流量相同；我们原以为加宽累加器不花时间",
-    )
-
-
 def profile(rng: np.random.Generator, n: int) -> None:
     """Each rung once, on its own copy of the input."""
     reducer = Reducer(np.float32, n)
@@ -388,4 +277,3 @@ if __name__ == "__main__":
             time_all(generator, 2**28)
         else:
             print("no GPU: nothing is timed")
-        claims()

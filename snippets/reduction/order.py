@@ -129,7 +129,6 @@ def main() -> None:
     print(f"\nn = {long.size:,} left to right in float32: {sequential(long):,.0f}; exact: {exact(long):,.0f}")
     if wb.is_gpu():
         large(device, rng, 2**28)
-    claims()
 
 
 def large(device: Device, rng: np.random.Generator, n: int) -> None:
@@ -159,41 +158,6 @@ def large(device: Device, rng: np.random.Generator, n: int) -> None:
     print()
     for kind, t in times.items():
         print(f"device, {kind:10}{t.median * 1e6:9.1f} µs {4 * n / t.median / 1e9:7.0f} GB/s")
-
-
-def claims() -> None:
-    for kind, en, zh in (
-        ("kahan", "Kahan's compensation", "Kahan 补偿"),
-        ("double", "a double accumulator", "双精度累加器"),
-    ):
-        wb.claim(
-            f"{kind}_is_free",
-            en=f"{en} keeps at least 97 % of the plain sum's rate",
-            zh=f"{zh}至少保住普通求和速率的 97 %",
-            ratio=(f"device_{kind}.rate", "device_plain.rate"),
-            at_least=0.97,
-            predicted=1.0,
-            source="DRAM: equal bytes; the arithmetic hides behind them",
-            source_zh="DRAM 流量相同，运算被访存掩盖",
-        )
-    wb.claim(
-        "kahan_is_exact",
-        en="Kahan's sum of 2²⁸ floats is off by at most two rounding units",
-        zh="2²⁸ 个浮点数的 Kahan 和，误差不超过两个舍入单位",
-        value="device_kahan.error",
-        at_most=2 * U,
-        source="Higham: the bound is 2u + O(nu²)",
-        source_zh="Higham：误差界为 2u + O(nu²)",
-    )
-    wb.claim(
-        "double_helps_when_numbers_cancel",
-        en="on 2²⁸ numbers of both signs a double accumulator errs at most a tenth as much as the plain sum",
-        zh="对 2²⁸ 个有正有负的数，双精度累加器的误差至多是普通求和的十分之一",
-        ratio=("signed_double.error", "signed_plain.error"),
-        at_most=0.1,
-        source="unit roundoff: 2⁻⁵³ against 2⁻²⁴, then one rounding to float",
-        source_zh="单位舍入误差：2⁻⁵³ 对 2⁻²⁴，最后舍入到 float 一次",
-    )
 
 
 if __name__ == "__main__":

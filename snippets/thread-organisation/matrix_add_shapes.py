@@ -18,10 +18,6 @@ except ImportError:
     torch = None
 
 FILE, VARIANTS = "thread-organisation/add.cu", "thread-organisation/variants.cu"
-PROFILED = "thread-organisation/matrix_add_shapes.py --profile"
-SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
-REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
-OCCUPANCY = "sm__maximum_warps_per_active_cycle_pct"
 
 WIDTHS = [(256 // h, h) for h in (1, 2, 4, 8, 16, 32, 64, 128, 256)]  # 256 threads in every shape
 LINES = [(x, 1) for x in (32, 33, 48, 64, 96, 128, 192, 256, 512, 768, 1024)]
@@ -238,152 +234,6 @@ def profile(rng: np.random.Generator, nx: int, ny: int) -> None:
         print(f"{name(x, y)} of {nx} × {ny}: exact")
 
 
-def claims(nx: int) -> None:
-    """What is held against every recorded run. Predictions are the model's, made before any run on a GPU."""
-
-    def ratio(a: tuple[int, int], b: tuple[int, int]) -> float:
-        return rate(*b, nx) / rate(*a, nx)  # of times, a to b
-
-    line, column = (256, 1), (1, 256)
-    wb.claim(
-        "rows_beat_columns",
-        en="blocks of 256 × 1 add at least 6 times as fast as blocks of 1 × 256",
-        zh="256 × 1 的线程块，速度至少是 1 × 256 的 6 倍",
-        ratio=(f"{name(*column)}.time", f"{name(*line)}.time"),
-        at_least=6.0,
-        predicted=round(ratio(column, line), 2),
-        source="sectors: 12.9 GB through the L2 against 1.6 GB from DRAM",
-        source_zh="扇区：经 L2 的 12.9 GB，对来自 DRAM 的 1.6 GB",
-    )
-    wb.claim(
-        "eight_wide_is_nearly_enough",
-        en="blocks of 8 × 32 are at least 0.7 times as fast as blocks of 256 × 1",
-        zh="8 × 32 的线程块，速度至少是 256 × 1 的 0.7 倍",
-        ratio=(f"{name(*line)}.time", f"{name(8, 32)}.time"),
-        at_least=0.7,
-        predicted=round(ratio(line, (8, 32)), 2),
-        source="sectors: four a request in both",
-        source_zh="扇区：两者每次请求都是四个",
-    )
-    wb.claim(
-        "two_wide_is_slow",
-        en="blocks of 2 × 128 take at least 3.2 times as long as blocks of 256 × 1",
-        zh="2 × 128 的线程块，用时至少是 256 × 1 的 3.2 倍",
-        ratio=(f"{name(2, 128)}.time", f"{name(*line)}.time"),
-        at_least=3.2,
-        predicted=round(ratio((2, 128), line), 2),
-        source="sectors: 6.4 GB through the L2 against 1.6 GB from DRAM",
-        source_zh="扇区：经 L2 的 6.4 GB，对来自 DRAM 的 1.6 GB",
-    )
-    wb.claim(
-        "small_blocks_are_slow",
-        en="blocks of 32 threads take at least 4 times as long as blocks of 256",
-        zh="32 个线程的线程块，用时至少是 256 个线程的 4 倍",
-        ratio=(f"{name(32, 1)}.time", f"{name(*line)}.time"),
-        at_least=4.0,
-        predicted=round(ratio((32, 1), line), 2),
-        source="Little's law: 32 blocks of one warp are half of the threads",
-        source_zh="利特尔定律：32 个单线程束的块，线程只有一半",
-        published=1.38,
-        published_by="Tony-Tan, 2018: blocks of 32 × 1 against 32 × 32",
-        published_by_zh="Tony-Tan，2018 年：32 × 1 对 32 × 32",
-        published_link="https://face2ai.com",
-    )
-    wb.claim(
-        "blocks_of_48_are_slow",
-        en="blocks of 48 threads take at least 2.7 times as long as blocks of 256",
-        zh="48 个线程的线程块，用时至少是 256 个线程的 2.7 倍",
-        ratio=(f"{name(48, 1)}.time", f"{name(*line)}.time"),
-        at_least=2.7,
-        predicted=round(ratio((48, 1), line), 2),
-        source="Little's law: 1536 threads of 2048",
-        source_zh="利特尔定律：2048 个线程中的 1536 个",
-    )
-    wb.claim(
-        "births_take_their_time",
-        en="an empty kernel takes at least 0.7 times as long as the addition in as many blocks of 32 threads",
-        zh="块数相同（每块 32 个线程）时，空核函数的用时至少是加法的 0.7 倍",
-        ratio=("birth_empty.time", "birth_32.time"),
-        at_least=0.7,
-        predicted=1.0,
-        source="the same number of blocks, 4 194 304",
-        source_zh="线程块数相同：4 194 304",
-    )
-    wb.claim(
-        "births_do_not_see_threads",
-        en="blocks of 128 threads follow one another at most 1.1 times as slowly as blocks of 32",
-        zh="128 个线程的线程块，前后两块的间隔至多是 32 个线程的 1.1 倍",
-        ratio=("birth_128.time", "birth_32.time"),
-        at_most=1.1,
-    )
-    wb.claim(
-        "staying_beats_being_born",
-        en="blocks of 32 threads that stay and loop add at least 3 times as fast as with one element a thread",
-        zh="32 个线程的线程块留下来循环，速度至少是每线程只做一个元素时的 3 倍",
-        ratio=(f"{name(32, 1)}.time", "stay_32x1.time"),
-        at_least=3.0,
-        predicted=4.2,
-        source="Little's law, without births: 2.7 TB/s",
-        source_zh="利特尔定律，不计线程块的启动：2.7 TB/s",
-    )
-    wb.claim(
-        "half_the_threads_show",
-        en="of blocks that stay, those of 32 threads take at least 1.1 times as long as those of 256",
-        zh="留下来循环的线程块中，32 个线程的用时至少是 256 个线程的 1.1 倍",
-        ratio=("stay_32x1.time", "stay_256x1.time"),
-        at_least=1.1,
-        predicted=round(ratio((32, 1), line), 2),
-        source="Little's law: 32 blocks of one warp are half of the threads",
-        source_zh="利特尔定律：32 个单线程束的块，线程只有一半",
-    )
-    wb.claim(
-        "lines_are_looked_up_at_one_rate",
-        en="blocks of 1 × 256 look up lines of 128 bytes at most 1.15 times as fast as blocks of 4 × 64",
-        zh="1 × 256 的线程块，查找 128 字节行的速率至多是 4 × 64 的 1.15 倍",
-        ratio=(f"lines_{column[0]}x{column[1]}.rate", "lines_4x64.rate"),
-        at_least=0.85,
-        at_most=1.15,
-    )
-    if torch is not None or not wb.is_gpu():
-        wb.claim(
-            "as_fast_as_torch",
-            en="blocks of 256 × 1, one element a thread, add at least 0.68 times as fast as torch.add",
-            zh="256 × 1 的线程块，每线程一个元素，速度至少是 torch.add 的 0.68 倍",
-            ratio=("torch.time", f"{name(*line)}.time"),
-            at_least=0.68,
-            predicted=1.0,
-            source="DRAM: equal bytes",
-            source_zh="DRAM 流量相同",
-        )
-    for shape, sectors_a_request in ((line, 4), ((8, 32), 4), ((4, 64), 8), ((2, 128), 16), (column, 32)):
-        x, y = shape
-        wb.claim(
-            f"sectors_{x}x{y}",
-            en=f"a load request of a block of {x} × {y} touches {sectors_a_request} sectors",
-            zh=f"{x} × {y} 的线程块，每次加载请求触及 {sectors_a_request} 个扇区",
-            ratio=(f"{name(x, y)}.{SECTORS}", f"{name(x, y)}.{REQUESTS}"),
-            at_least=sectors_a_request,
-            at_most=sectors_a_request,
-            predicted=sectors_a_request,
-            source="addresses of a warp, counted",
-            source_zh="逐个数线程束的地址",
-            counters=PROFILED,
-        )
-    for (x, y), percent in (((32, 1), 50), ((768, 1), 75), (line, 100)):
-        wb.claim(
-            f"occupancy_{x}x{y}",
-            en=f"blocks of {x * y} threads can occupy {percent} % of a multiprocessor's warps",
-            zh=f"{x * y} 个线程的线程块，最多占用流式多处理器 {percent} % 的线程束",
-            value=f"{name(x, y)}.{OCCUPANCY}",
-            at_least=percent,
-            at_most=percent,
-            predicted=percent,
-            source=f"min({BLOCKS} blocks, {WARPS} warps / {x * y // 32} a block)",
-            source_zh=f"min({BLOCKS} 块，{WARPS} 个线程束 / 每块 {x * y // 32} 个)",
-            counters=PROFILED,
-        )
-
-
 if __name__ == "__main__":
     generator, wide = np.random.default_rng(20261122), 16384 if wb.is_gpu() else 512
     if "--profile" in sys.argv[1:]:
@@ -395,4 +245,3 @@ if __name__ == "__main__":
             time_all(generator, wide, wide // 2)
         else:
             print("no GPU: nothing is timed")
-        claims(16384)

@@ -12,9 +12,6 @@ import pycuda.driver as cuda
 import warpbench as wb
 
 FILE = "thread-organisation/pitched.cu"
-PROFILED = "thread-organisation/pitched_rows.py --profile"
-SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
-REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 POISON = 0x80000000
 X = 256
 
@@ -84,37 +81,6 @@ def fresh(rng: np.random.Generator, nx: int, ny: int) -> np.ndarray:
     return rng.integers(-(2**29), 2**29, (ny, nx), dtype=np.int32)
 
 
-def claims() -> None:
-    wb.claim(
-        "pitch_brings_little",
-        en="with rows of 8191 integers, pitched allocation is at most 1.1 times as fast as rows without a gap",
-        zh="每行 8191 个整数时，按 pitch 分配的速度至多是各行紧接存放的 1.1 倍",
-        ratio=("packed.time", "pitched.time"),
-        at_most=1.1,
-        predicted=1.0,
-        source="DRAM: the same sectors, since neighbouring warps share the fifth",
-        source_zh="DRAM：扇区相同，第五个扇区由相邻线程束共用",
-    )
-    for layout, low, high, predicted, en, zh in (
-        ("packed", 4.8, 5.0, 4.87, "without a gap between rows a load request touches 4.8 to 5 sectors",
-         "各行紧接存放时，每次加载请求触及 4.8 到 5 个扇区"),
-        ("pitched", 4.0, 4.0, 4.0, "in pitched memory a load request touches 4 sectors",
-         "按 pitch 分配时，每次加载请求触及 4 个扇区"),
-    ):  # fmt: skip
-        wb.claim(
-            f"sectors_{layout}",
-            en=en,
-            zh=zh,
-            ratio=(f"{layout}_rows.{SECTORS}", f"{layout}_rows.{REQUESTS}"),
-            at_least=low,
-            at_most=high,
-            predicted=predicted,
-            source="addresses of each warp, counted",
-            source_zh="逐个数线程束的地址",
-            counters=PROFILED,
-        )
-
-
 if __name__ == "__main__":
     rng = np.random.default_rng(512)
     if "--profile" in sys.argv[1:]:
@@ -155,4 +121,3 @@ if __name__ == "__main__":
                 way.free()
         else:
             print("no GPU: nothing is timed")
-        claims()

@@ -135,60 +135,6 @@ def fill(n: int, chunk: int = 2**28) -> None:
     buffer.free()
 
 
-def claims() -> None:
-    wb.claim(
-        "wide_index_is_free",
-        en="an addition with 64-bit indices keeps at least 97 % of the speed with 32 bits",
-        zh="用 64 位索引做加法，至少保住 32 位索引 97 % 的速度",
-        ratio=("add32.time", "add64.time"),
-        at_least=0.97,
-        predicted=1.0,
-        source="machine code: 20 against 27 instructions, and memory leaves time for 95",
-        source_zh="机器码：20 条对 27 条指令，而内存留出了 95 条的时间",
-    )
-    wb.claim(
-        "a_division_hides",
-        en="an outer sum with a division an element takes at most 1.15 times as long as in a two-dimensional grid",
-        zh="写外和时，每个元素做一次除法，用时至多是二维网格的 1.15 倍",
-        ratio=("outer32.time", "outer2d.time"),
-        at_most=1.15,
-        predicted=1.62,
-        source="issue slots: 47 instructions, 189 µs; memory: 117 µs",
-        source_zh="发射槽：47 条指令，189 µs；内存：117 µs",
-    )
-    wb.claim(
-        "wide_division_is_cheap_for_small_numbers",
-        en="64-bit division of indices below 2³² costs at most 1.4 times the time of the 32-bit one",
-        zh="索引小于 2³² 时，64 位除法的用时至多是 32 位的 1.4 倍",
-        ratio=("outer64.time", "outer32.time"),
-        at_most=1.4,
-        predicted=1.23,
-        source="machine code: 58 against 47 instructions on the short path",
-        source_zh="机器码：短路径上 58 条对 47 条指令",
-    )
-    wb.claim(
-        "wide_division_is_dear_for_large_numbers",
-        en="the same kernel on indices from 2³² on takes at least 1.8 times as long as below",
-        zh="同一个核函数，索引从 2³² 起，用时至少是小索引的 1.8 倍",
-        ratio=("outer64_far.time", "outer64.time"),
-        at_least=1.8,
-        predicted=2.28,
-        source="machine code: 132 against 58 instructions",
-        source_zh="机器码：132 条对 58 条指令",
-    )
-    wb.claim(
-        "too_late_leaves_a_tail",
-        en="with the product taken in 32 bits, all bytes from 2³² on stay unwritten: 12345 of them",
-        zh="乘积按 32 位计算时，从 2³² 起的字节都没有写：共 12345 个",
-        value="fill_too_late.unwritten",
-        at_least=12345,
-        at_most=12345,
-        predicted=12345,
-        source="2³² + 12345 bytes, and indices modulo 2³²",
-        source_zh="2³² + 12345 字节，索引对 2³² 取模",
-    )
-
-
 if __name__ == "__main__":
     generator = np.random.default_rng(32)
     if "--profile" in sys.argv[1:]:
@@ -211,4 +157,3 @@ if __name__ == "__main__":
         else:
             fill(70_001)
             print("no GPU: nothing is timed, and 4 GiB are not filled")
-        claims()

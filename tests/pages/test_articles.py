@@ -7,8 +7,10 @@ Claims bind on devices whose records are committed; those about counters are cou
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
+import depends
 import pytest
 
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
@@ -59,10 +61,16 @@ def outputs(page: Page) -> list[str]:
     return RAN[code]
 
 
+def again(device: dict, article: str) -> str:
+    """What to run where only words have changed, which make nothing stale; other devices' outputs get them too."""
+    return f"{records.remedy(records.slug(device), article).removesuffix('`')} --update`"
+
+
 def told(error: RunError) -> None:
     pytest.fail(f"{error}\n{error.traceback}", pytrace=False)
 
 
+@pytest.mark.inputs(by=depends.of_page)
 @pytest.mark.parametrize("name", PAGES)
 def test_blocks_run_and_print_what_is_recorded(name: str, device: dict) -> None:
     page = Page(BOOK, BOOK.root / name)
@@ -79,18 +87,24 @@ def test_blocks_run_and_print_what_is_recorded(name: str, device: dict) -> None:
     if held is None:
         pytest.fail(f"{page.name}: no record; {records.remedy(SOFTCUDA, page.article)}", pytrace=False)
     known = names(device, held)
-    pairs = list(zip(page.python, held["blocks"]["printed"], printed, strict=True))
+    codes = records.block_hashes(page)  # of a GPU's record only what it printed for these very blocks is compared
+    pairs = [
+        (block, kept, text)
+        for block, kept, code, text in zip(page.python, held["blocks"]["printed"], codes, printed, strict=bool(record))
+        if kept["code"] == code or record
+    ]
     skipped = [f"{block.where}: {text.strip()}" for block, _, text in pairs if compare.skipped(text)]
     found = [
         compared(block.where, kept["stdout"], text, known)
         for block, kept, text in pairs
         if record or not compare.skipped(text)
     ]
-    fail_if([line for line in found if line])
+    fail_if([f"{line}; if that is meant, {again(device, page.article)}" for line in found if line])
     if skipped:
         pytest.skip("; ".join(skipped))  # all else on the page ran
 
 
+@pytest.mark.inputs(by=depends.of_program)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> None:
     program = BOOK.root / name
@@ -105,10 +119,12 @@ def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> Non
     if record is None:
         return  # somebody's own GPU: the program checks its results by itself
     kept = record["programs"].get(records.program_name(program))
+    if records.program_name(program) in records.pending(BOOK, records.slug(device), program.parent.name):
+        return  # a GPU's numbers of this code are still to be recorded
     if kept is None:
         pytest.fail(f"{name}: not recorded; {records.remedy(records.slug(device), program.parent.name)}", pytrace=False)
     line = compare.difference(name, kept["stdout"], run.stdout, names(device, record))
-    fail_if([f"{line}; if that is meant, {records.remedy(records.slug(device), program.parent.name)}"] if line else [])
+    fail_if([f"{line}; if that is meant, {again(device, program.parent.name)}"] if line else [])
     assert set(run.values) == set(kept["values"])
     assert set(run.series) == set(kept.get("series", {}))
     assert set(run.spans) == set(kept.get("spans", {}))
@@ -138,9 +154,15 @@ def test_a_record_knows_every_file_that_its_programs_read(article: str) -> None:
     fail_if([f"{name}: no program names this file as a text" for name in unknown])
 
 
-@pytest.mark.parametrize(("device_name", "article"), RECORDED)
-def test_records_are_fresh(device_name: str, article: str) -> None:
-    fail_if(records.stale(BOOK, device_name, article))
+@pytest.mark.parametrize("article", ARTICLES)
+def test_softcudas_records_are_fresh(article: str) -> None:
+    fail_if(records.stale(BOOK, SOFTCUDA, article))
+
+
+def test_what_waits_for_a_gpu_is_said_and_holds_nothing_up() -> None:
+    """Everybody can renew softcuda's records, few a GPU's: `make claims ARGS=--release` is what insists on these."""
+    for line in checks.waiting(BOOK, [device for device in records.committed(BOOK) if device != SOFTCUDA]):
+        warnings.warn(line, stacklevel=1)
 
 
 @pytest.mark.parametrize(("device_name", "article"), RECORDED)
@@ -148,6 +170,7 @@ def test_claims_hold_on_the_record(device_name: str, article: str) -> None:
     fail_if(claims.broken(BOOK, device_name, article))
 
 
+@pytest.mark.inputs(by=depends.of_both_pages)
 @pytest.mark.parametrize("article", COUNTED)
 def test_softcuda_counts_what_is_recorded_and_claimed(article: str) -> None:
     record = records.read(BOOK, SOFTCUDA, article)
@@ -163,7 +186,7 @@ def test_softcuda_counts_what_is_recorded_and_claimed(article: str) -> None:
 def test_two_devices_agree(article: str) -> None:
     one, other = (records.read(BOOK, name, article) for name in (SOFTCUDA, PRIMARY))
     if one is None or other is None:
-        return  # test_records_are_fresh tells
+        return  # softcuda's is missed by test_softcudas_records_are_fresh, a GPU's is pending
     path = BOOK.page_of(article, "en")
     blocks = Page(BOOK, path).python if path else []
     known = records.device_name(one), records.device_name(other)
@@ -171,7 +194,7 @@ def test_two_devices_agree(article: str) -> None:
     found = [
         compare.disagreement(block.where, a["stdout"], b["stdout"], known)
         for block, a, b in pairs
-        if not compare.skipped(a["stdout"]) and not compare.skipped(b["stdout"])
+        if a["code"] == b["code"] and not compare.skipped(a["stdout"]) and not compare.skipped(b["stdout"])
     ]
     fail_if([line for line in found if line])
 

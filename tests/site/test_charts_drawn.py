@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import recorded
 
 from warpbook.blocks.charts import draw
 from warpbook.book import Book
-from warpbook.records import records
 from warpbook.records.values import Values
 from warpbook.site import style
 
@@ -40,7 +40,7 @@ CHARTS = {
 MIB = 2.0**20
 
 
-def recorded(book: Book) -> Values:
+def values_of(book: Book) -> Values:
     """A book's records with a value of each kind that charts draw."""
     sizes = [2.0**k for k in range(12, 32)]
     rates = {"copy": 4.2e12, "v0": 0.7e12, "v1": 4.5e12}
@@ -73,20 +73,13 @@ def recorded(book: Book) -> Values:
                 "mma16.flops": (800e12, "flop/s")}  # fmt: skip
     for article, numbers, curves in (("x", values, series), ("devices", ceilings, {})):
         part = {
-            "code": "",
-            "machine": "one",
-            "date": "2026-01-02T03:04:05Z",
-            "stdout": "",
             "values": {name: {"value": number, "unit": unit} for name, (number, unit) in numbers.items()},
             "series": curves,
             "spans": timelines,
             "matrices": matrices,
             "graphs": graphs,
-            "claims": {},
         }
-        machines = {"one": {"name": "NVIDIA H200"}}
-        programs = {f"{article}/a.py": part}
-        records.write(book, "nvidia-h200", article, records.empty() | {"machines": machines, "programs": programs})
+        recorded.keep(book, "nvidia-h200", article, {f"{article}/a.py": part})
     return Values(book)
 
 
@@ -106,7 +99,7 @@ def automaton(n: int, edges: str) -> dict:
 def test_a_chart_s_text_can_be_read(
     small: Book, book: Book, look: Callable[..., None], tmp_path: Path, language: str
 ) -> None:
-    values = recorded(small)
+    values = values_of(small)
     styles = ":root { --md-text-font-family: sans-serif }" + style.sheet(book)
     drawn = "".join(draw(chart, "x", language, values) for chart in CHARTS[language])
     page = tmp_path / "charts.html"

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import recorded
 
-from warpbook.book import Book, write_json, write_text
-from warpbook.records import records
+from warpbook.book import Book, write_text
 from warpbook.site.builder import build
-from warpbook.source.pages import Page
 
 PAGE = """# Ratios
 
@@ -37,38 +36,31 @@ DEVICES = {  # slug: name, copy.rate, v1.rate
 
 
 def value(number: float) -> dict:
-    return {"value": number, "unit": "B/s", "low": 0.99 * number, "high": 1.01 * number, "second": number}
+    return recorded.value(number) | {"low": 0.99 * number, "high": 1.01 * number}
 
 
-def claim(name: str, at_least: float, **more: object) -> dict:
-    return {
-        "en": f"{name} is fast", "zh": f"{name} 很快", "value": name, "at_least": at_least, "predicted": 4.2e12,
-        "source": "wires", "source_zh": "数据线", "published": 4.8e12, "published_by": "a data sheet", **more,
-    }  # fmt: skip
+CLAIM = """
+[a."{name}"]
+en = "{name} is fast"
+zh = "{name} 很快"
+value = "{name}"
+at_least = 3.5e12
+predicted = 4.2e12
+source = "wires"
+source_zh = "数据线"
+published = 4.8e12
+published_by = "a data sheet"
+"""
 
 
-def record(book: Book, device: str, article: str, page: Page) -> dict:
+def keep(book: Book, device: str, article: str) -> None:
     """What one device might have said."""
     name, copy, v1 = DEVICES[device]
     rates = {"copy.rate": copy, "v0.rate": copy and copy / 2, "v1.rate": v1}
-    entry = {
-        "code": "",
-        "machine": "m",
-        "date": "2026-01-02T00:00:00Z",
-        "seconds": 1,
-        "stdout": "",
-        "values": {key: value(number) for key, number in rates.items() if number},
-        "claims": {key: claim(key, 3.5e12) for key, number in rates.items() if number},
-    }
-    blocks = [{"code": code, "stdout": f"42, says {name}\n"} for code in records.block_hashes(page)]
-    return {
-        **records.empty(),
-        "machines": {
-            "m": {"name": name, "softcuda": device == "softcuda", "capability": "9.0", "multiprocessors": 132}
-        },
-        "programs": {f"{article}/a.py": entry},
-        "blocks": {"machine": "m", "date": "2026-01-02T00:00:00Z", "printed": blocks},
-    }
+    values = {key: value(number) for key, number in rates.items() if number}
+    machine = {"name": name, "capability": "9.0", "multiprocessors": 132}
+    printed = [f"42, says {name}\n"] if article == "x" else []
+    recorded.keep(book, device, article, {f"{article}/a.py": {"values": values}}, machine=machine, printed=printed)
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +75,11 @@ def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_text(small.docs / language / "x.md", PAGE)
         for table in ("devices", "ledger"):
             write_text(small.docs / language / f"{table}.md", f"# {table}\n\n{{{{ {table} }}}}\n")
-    for device in DEVICES:
-        for article in ("x", "devices"):
-            page = Page(small, small.docs / "en" / f"{article}.md")
-            write_json(records.path_of(small, device, article), record(small, device, article, page))
+    for article in ("x", "devices"):
+        claims = (CLAIM.format(name=name) for name in ("copy.rate", "v0.rate", "v1.rate"))
+        write_text(small.snippets / article / "claims.toml", "".join(claims))
+        for device in DEVICES:
+            keep(small, device, article)
     return build(small, tmp_path_factory.mktemp("built") / "site", strict=False)
 
 

@@ -6,13 +6,13 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+import recorded
 
 from warpbook.blocks.charts import draw
 from warpbook.blocks.charts.source import apart
 from warpbook.blocks.charts.svg import Scale, on_axis, spaced
 from warpbook.book import BookError
 from warpbook.pipeline.extension import parse
-from warpbook.records import records
 from warpbook.records.values import Values
 from warpbook.source.pages import Page
 
@@ -21,11 +21,6 @@ KIB = 2.0**10
 
 def program(values=None, series=None, spans=None) -> dict:
     return {
-        "code": "",
-        "machine": "one",
-        "date": "2026-01-02T03:04:05Z",
-        "stdout": "",
-        "claims": {},
         "values": {name: {"value": number, "unit": unit} for name, (number, unit) in (values or {}).items()},
         "series": series or {},
         "spans": spans or {},
@@ -54,8 +49,7 @@ BLOCKS = timeline(
 @pytest.fixture
 def values(small):
     def keep(article: str, **programs: dict) -> None:
-        record = records.empty() | {"machines": {"one": {"name": "NVIDIA H200"}}, "programs": programs}
-        records.write(small, "nvidia-h200", article, record)
+        recorded.keep(small, "nvidia-h200", article, programs)
 
     rates = {
         "copy.rate": (4e12, "B/s"),

@@ -8,13 +8,13 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+import recorded
 
 from warpbook.blocks.charts import draw, layout
 from warpbook.blocks.charts.graph import place, shortened
 from warpbook.blocks.charts.layout import Box, Shape
 from warpbook.blocks.charts.source import Edge, Graph, Node
 from warpbook.book import BookError
-from warpbook.records import records
 from warpbook.records.values import Values
 
 WORDS = ["the", "cat", "sat"]
@@ -43,10 +43,8 @@ GRAPHS = {
 
 
 def keep(book, device: str, name: str, matrices=None, graphs=None) -> None:
-    part = {"code": "", "machine": "one", "date": "2026-01-02T03:04:05Z", "stdout": "", "values": {}, "claims": {},
-            "matrices": matrices or {}, "graphs": graphs or {}}  # fmt: skip
-    record = records.empty() | {"machines": {"one": {"name": name}}, "programs": {"x/dfa.py": part}}
-    records.write(book, device, "x", record)
+    part = {"matrices": matrices or {}, "graphs": graphs or {}}
+    recorded.keep(book, device, "x", {"x/dfa.py": part}, machine={"name": name})
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from recorded import keep, value
 
 from warpbook.blocks import devices, ledger
 from warpbook.blocks.outputs import Outputs
@@ -14,22 +15,25 @@ from warpbook.records import records
 from warpbook.records.values import Values, render
 from warpbook.source.pages import Page
 
-DATE = "2026-01-02T03:04:05Z"
+CLAIM = """
+[a.fast]
+en = "copy.rate is fast"
+zh = "copy.rate 很快"
+value = "copy.rate"
+predicted = 4e12
+source = "wires"
+published = 4.8e12
+published_by = "a < b"
+published_link = "https://example.org/?a&b"
+at_least = 3e12
 
-
-def value(number: float, unit: str = "B/s") -> dict:
-    return {"value": number, "unit": unit, "low": None, "high": None, "second": number}
-
-
-def claim(name: str, **more: object) -> dict:
-    return {"en": f"{name} is fast", "zh": f"{name} 很快", "value": name, "at_least": 3e12, **more}
-
-
-def put(book: Book, device: str, article: str, machine: dict, values: dict, claims: dict) -> None:
-    entry = {"code": "", "machine": "m", "date": DATE, "stdout": "", "values": values, "claims": claims}
-    record = {**records.empty(), "machines": {"m": machine}, "programs": {f"{article}/a.py": entry}}
-    record["counters"] = {"x/a.py": {"code": "", "machine": "m", "date": DATE, "launches": []}}
-    records.write(book, device, article, record)
+[a.slow]
+en = "a launch is slow"
+zh = "启动很慢"
+value = "launch.time"
+predicted = 1e-6
+at_most = 3e-6
+"""
 
 
 @pytest.fixture
@@ -37,18 +41,18 @@ def filled(small, write) -> Book:
     """Two GPUs and softcuda; what the H100 does not reach, the H200 does."""
     write("docs/en/x.md", "# Ratios { #x }\n\n{{ copy.rate }}\n")
     write("docs/zh/x.md", "# 比值\n\n{{ copy.rate }}\n")
-    write("snippets/devices/a.py", "")  # an article without a page
-    claims = {
-        "fast": claim("copy.rate", predicted=4e12, source="wires", published=4.8e12, published_by="a < b",
-                      published_link="https://example.org/?a&b"),
-    }  # fmt: skip
-    h200 = {"name": "NVIDIA H200", "l2_bytes": 60 * 2**20, "memory_bytes": 140 * 2**30, "power_limit": "700.00 W"}
-    cpu = {"name": "NVIDIA H200 (softcuda)", "softcuda": True, "l2_bytes": 60 * 2**20, "memory_bytes": 2**30}
-    for article in ("x", "devices"):
-        put(small, "nvidia-h200", article, h200, {"copy.rate": value(4e12), "launch.time": value(2e-6, "s")}, claims)
-        put(small, "nvidia-h100", article, {"name": "NVIDIA H100"}, {"copy.rate": value(2.9e12)}, claims)
-        put(small, "softcuda", article, cpu, {}, claims)
+    h200 = {"l2_bytes": 60 * 2**20, "memory_bytes": 140 * 2**30, "power_limit": "700.00 W"}
+    cpu = {"name": "NVIDIA H200 (softcuda)", "l2_bytes": 60 * 2**20}
+    for article in ("x", "devices"):  # the second has no page
+        write(f"snippets/{article}/claims.toml", CLAIM)
+        fast, slow = ({"values": {"copy.rate": value(n), "launch.time": value(t, "s")}} for n, t in RATES)
+        keep(small, "nvidia-h200", article, {f"{article}/a.py": fast}, machine=h200)
+        keep(small, "nvidia-h100", article, {f"{article}/a.py": slow}, machine={"name": "NVIDIA H100"})
+        keep(small, "softcuda", article, {f"{article}/a.py": {}}, machine=cpu)
     return small
+
+
+RATES = ((4e12, 2.5e-6), (2.9e12, 1.5e-6))
 
 
 def cells(html: str) -> list[list[str]]:
@@ -58,52 +62,76 @@ def cells(html: str) -> list[list[str]]:
     return [[" ".join(cell.split()).replace("\u00a0", " ") for cell in row] for row in plain]
 
 
-def test_every_claim_on_every_device_that_can_judge_it(filled):
+def test_every_claim_on_every_device_with_what_became_of_its_prediction(filled):
     made = ledger.table(filled, "en", "../")
-    rows = cells(made)
+    claims, gates = made.split("<details")
+    rows = cells(claims)
     assert rows[0] == [
-        "Article", "Claim", "Predicted", "Published", "Measured", "Held to", "Verdict", "Device", "Date",
+        "Article", "Claim", "Predicted", "Measured", "Prediction", "Published", "Device", "Date",
     ]  # fmt: skip
-    assert rows[3] == [
-        "Ratios", "copy.rate is fast", "4.00 TB/s wires", "4.80 TB/s a &lt; b", "4.00 TB/s", "at least 3.00 TB/s",
-        "holds", "NVIDIA H200", "2026-01-02",
+    assert rows[5] == [
+        "Ratios", "copy.rate is fast", "4.00 TB/s wires", "4.00 TB/s", "within 25 %", "4.80 TB/s a &lt; b",
+        "NVIDIA H200", "2026-01-02",
     ]  # fmt: skip
-    assert [(row[0], row[6], row[7]) for row in rows[1:]] == [
-        ("devices", "holds", "NVIDIA H200"),
-        ("devices", "falls short", "NVIDIA H100"),
-        ("Ratios", "holds", "NVIDIA H200"),
-        ("Ratios", "falls short", "NVIDIA H100"),
+    assert [(row[0], row[4], row[6]) for row in rows[5:]] == [
+        ("Ratios", "within 25 %", "NVIDIA H200"),
+        ("Ratios", "off", "NVIDIA H200"),
+        ("Ratios", "within 2×", "NVIDIA H100"),
+        ("Ratios", "within 2×", "NVIDIA H100"),
     ]
     assert 'href="../x/"' in made and 'href="../records/nvidia-h100/x.json"' in made
     assert 'href="https://example.org/?a&amp;b"' in made
-    counts = re.findall(r"<li>(.*?)</li>", made)
-    assert counts == ["2 of 2 claims hold on NVIDIA H200", "0 of 2 claims hold on NVIDIA H100"]
+    assert "Regression gates: 6 of 8 hold" in gates.replace("\u00a0", " ")
+    assert ["Ratios", "copy.rate is fast", "at least 3.00 TB/s", "2.90 TB/s", "falls short", "NVIDIA H100"] in cells(
+        gates
+    )
+
+
+def test_the_score_of_the_primary_device_is_the_first_line(filled):
+    made = ledger.scores(filled, "en").replace("\u00a0", " ")
+    assert re.findall(r'<p class="wb-score">(.*?)</p>', made) == [
+        "NVIDIA H200: of 4 predictions made before measuring, 2 came within 25 %, 0 within a factor of 2, "
+        "and 2 were off by more.",
+        "NVIDIA H100: of 4 predictions made before measuring, 0 came within 25 %, 4 within a factor of 2, "
+        "and 0 were off by more.",
+    ]
 
 
 def test_the_ledger_in_chinese(filled):
     rows = cells(ledger.table(filled, "zh", "../"))
-    assert rows[3][:2] == ["比值", "copy.rate 很快"]
-    assert rows[4][5:7] == ["不低于 3.00 TB/s", "未达到"]
+    assert rows[5][:2] == ["比值", "copy.rate 很快"]
+    assert rows[7][4] == "相差不到 2 倍"
+    assert ["比值", "copy.rate 很快", "不低于 3.00 TB/s", "2.90 TB/s", "未达到", "NVIDIA H100"] in rows
 
 
-def test_a_choice_of_one_is_none(filled):
+def test_a_claim_whose_program_has_changed_is_pending(filled, write):
+    write("snippets/x/a.py", "CHANGED = 1\n")
+    made = ledger.table(filled, "en", "../")
+    assert [row[3:5] for row in cells(made)[5:7]] == [["not yet measured on a GPU", "–"]] * 2
+    assert "2 claims are not yet measured on a GPU." in ledger.scores(filled, "en")
+    assert 'data-prediction="pending"' in made
+
+
+def test_a_choice_of_one_is_none(filled, write):
     made = ledger.table(filled, "en", "")
-    assert re.findall(r'<select name="(\w+)">', made) == ["article", "verdict", "device"]
-    (filled.records / "nvidia-h100" / "x.json").unlink()
-    (filled.records / "nvidia-h100" / "devices.json").unlink()
+    assert re.findall(r'<select name="(\w+)">', made) == ["article", "prediction", "device"]
+    for article in ("x", "devices"):
+        (filled.records / "nvidia-h100" / f"{article}.json").unlink()
+        write(f"snippets/{article}/claims.toml", CLAIM.partition("[a.slow]")[0])
+    # One device, which reached every prediction that is left.
     assert re.findall(r'<select name="(\w+)">', ledger.table(filled, "en", "")) == ["article"]
 
 
 def test_a_column_a_device(filled):
     rows = cells(devices.table(filled, "en", ""))
     assert rows[0] == ["", "NVIDIA H200", "NVIDIA H100", "no GPU (softcuda)"]
-    assert ["memory", "140.0 GiB", "–", "–"] in rows  # softcuda's is that of the machine it ran on
+    assert ["memory", "140.0 GiB", "–", "–"] in rows
     assert ["L2", "60 MiB", "–", "60 MiB"] in rows
     assert ["power limit", "700 W", "–", "–"] in rows
     copy = ["copy in device memory, read and written", "4.00 TB/s 83.3 % of 4.80 TB/s published",
             "2.90 TB/s 60.4 % of 4.80 TB/s published", "–"]  # fmt: skip
     assert copy in rows
-    assert ["a launch, one after another", "2.00 µs", "–", "–"] in rows
+    assert ["a launch, one after another", "2.50 µs", "1.50 µs", "–"] in rows
 
 
 def test_a_book_without_ceilings_says_what_to_run(small):
@@ -118,7 +146,6 @@ def test_a_number_lists_the_other_devices_that_have_it(filled):
     made = render("copy.rate", "x", "en", Values(filled), "../")
     assert "NVIDIA H100: 2.90\u00a0TB/s" in made
     assert '"nvidia-h100":[' in made.replace("&quot;", '"') and "softcuda" not in made
-    assert "data-others" not in render("launch.time", "x", "en", Values(filled))
 
 
 def test_every_recorded_device_is_shown_the_primary_first(filled):

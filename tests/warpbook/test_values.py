@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import recorded
 
 from warpbook.book import BookError
 from warpbook.exports import plain
@@ -40,14 +41,7 @@ def test_digits_and_units(number, unit, shown):
 
 
 def entry(**values: float) -> dict:
-    return {
-        "code": "",
-        "machine": "one",
-        "date": "2026-01-02T03:04:05Z",
-        "stdout": "",
-        "claims": {},
-        "values": {k.replace("_", "."): {"value": v, "unit": "s"} for k, v in values.items()},
-    }
+    return {"values": {k.replace("_", "."): {"value": v, "unit": "s"} for k, v in values.items()}}
 
 
 METRICS = {
@@ -60,13 +54,8 @@ METRICS = {
 
 @pytest.fixture
 def values(small):
-    data = {
-        **records.empty(),
-        "machines": {"one": {"name": "NVIDIA H200"}},
-        "programs": {"x/a.py": entry(v0_time=4e-3, v1_time=1e-3, twice=1), "x/b.py": entry(twice=1)},
-        "counters": {"x/a.py": {"launches": [{"kernel": "k", "grid": [1], "block": [1], "metrics": METRICS}]}},
-    }
-    records.write(small, "nvidia-h200", "x", data)
+    programs = {"x/a.py": entry(v0_time=4e-3, v1_time=1e-3, twice=1), "x/b.py": entry(twice=1)}
+    recorded.keep(small, "nvidia-h200", "x", programs, counters={"x/a.py": [recorded.launch("k", METRICS)]})
     return Values(small)
 
 
@@ -112,7 +101,7 @@ def test_a_counters_unit_is_in_its_name(values, name, shown):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("v2.time", 'no value "v2.time" in records/nvidia-h200/x.json; there are: twice, v0.time, v1.time'),
+        ("v2.time", 'no value "v2.time" in records/nvidia-h200/x.json; did you mean "v1.time"?'),
         ("twice", '"twice" is recorded by x/a.py and x/b.py; give one of them another name'),
         ("#none.smsp__inst.sum", 'no counters of a kernel "none"'),
         (
@@ -120,7 +109,7 @@ def test_a_counters_unit_is_in_its_name(values, name, shown):
             "there is no records/nvidia-h200/y.json; " + records.remedy("nvidia-h200", "y"),
         ),
         ("2 GiB / 1 s", '"2 GiB / 1 s" names nothing recorded'),
-        ("2 flop / v0.rate", 'no value "v0.rate" in records/nvidia-h200/x.json; there are: twice, v0.time, v1.time'),
+        ("2 flop / speed", 'no value "speed" in records/nvidia-h200/x.json; there are: twice, v0.time, v1.time'),
         ("v0.time % 2 B", '"v0.time % 2 B" compares s with B'),
         ("a + b", '"a + b" is not a name of a value'),
     ],

@@ -11,7 +11,7 @@ WANT = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
 
 @pytest.fixture(autouse=True)
 def nothing_recorded(monkeypatch):
-    for kept in ("_values", "_series", "_spans", "_matrices", "_graphs", "_claims"):
+    for kept in ("_values", "_series", "_spans", "_matrices", "_graphs"):
         monkeypatch.setattr(wb, kept, {})
 
 
@@ -98,8 +98,6 @@ def test_a_reference_must_not_be_the_result_itself():
             lambda: wb.graph("a", [("q",)], [("q", "r", "0")]),
             r"edge 0, \('q', 'r', '0'\), has an end that is no node: 'r'",
         ),
-        (lambda: wb.claim("c", en="", zh="", value="a"), "give a gate"),
-        (lambda: wb.claim("c", en="", zh="", at_least=1), "give either ratio"),
     ],
 )
 def test_names_and_numbers_are_looked_at(make, said):

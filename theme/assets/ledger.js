@@ -1,9 +1,10 @@
-// The ledger of claims: sorted by any column, narrowed by article, verdict and device. Without this it is a plain table.
+// The ledger of claims: sorted by any column, narrowed by article, prediction and device. Without this it is a plain table.
 
 for (const ledger of document.querySelectorAll(".wb-ledger")) {
-  const body = ledger.querySelector("tbody");
+  const table = ledger.querySelector("table"); // the gates, folded below, are another
+  const body = table.tBodies[0];
   const rows = [...body.rows];
-  const heads = [...ledger.querySelectorAll("thead th")];
+  const heads = [...table.tHead.querySelectorAll("th")];
   const words = new Intl.Collator(document.documentElement.lang, { numeric: true });
 
   // Numbers of one unit stay together; what is not there comes last, whichever way.

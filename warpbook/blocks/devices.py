@@ -69,7 +69,6 @@ FORMS: dict[str, Callable[[Any], str]] = {  # how those are shown that are not s
     "power_limit": lambda text: text.replace(".00", ""),
     "compiler": lambda text: text.rpartition(" V")[2],
 }
-NOT_OF_SOFTCUDA = {"memory_bytes"}  # its own: the memory of whatever machine it runs on
 
 
 def table(book: Book, language: str, root: str) -> str:
@@ -123,7 +122,7 @@ class Device:
 
     def __init__(self, book: Book, device: str) -> None:
         self.device, self.values = device, Values(book, device, alone=True)
-        self.claims = {one.claim["value"]: one for one in reversed(claims.judged(book, device, ARTICLE))}
+        self.claims = {one.claim.value: one for one in reversed(claims.judged(book, device, ARTICLE))}
         articles = [Path(path).stem for path in sorted((book.records / device).glob("*.json"))]
         held = {article: record for article in articles if (record := records.read(book, device, article))}
         parts = [
@@ -139,7 +138,7 @@ class Device:
 
     def identity(self, key: str) -> str:
         known = self.machine.get(key)
-        if known is None or (self.device == SOFTCUDA and key in NOT_OF_SOFTCUDA):
+        if known is None:
             return "–"
         return html.escape(hold_together(FORMS.get(key, str)(known)))
 
@@ -155,12 +154,12 @@ class Device:
         if value is None:
             return "–"
         shown = f"<strong>{element(Answer(value.number, value.unit, (value,)), {}, language, root)}</strong>"
-        kind = next((kind for kind in ("published", "predicted") if one and one.claim.get(kind)), None)
+        kind = next((kind for kind in ("published", "predicted") if one and getattr(one.claim, kind)), None)
         if one is None or kind is None or value.unit == "s":
             return shown
-        share = quantity(100 * value.number / one.claim[kind], "%")
+        share = quantity(100 * value.number / getattr(one.claim, kind), "%")
         said = html.escape(WORDS[language][kind].format(share=share, number=one.shown(kind)))
-        if kind == "published" and one.claim.get("published_link"):
-            by = attribute("title", one.text("published_by", language))
-            said = f"<a{attribute('href', one.claim['published_link'])}{by}>{said}</a>"
+        if kind == "published" and one.claim.published_link:
+            by = attribute("title", one.claim.text("published_by", language))
+            said = f"<a{attribute('href', one.claim.published_link)}{by}>{said}</a>"
         return f"{shown}<small>{said}</small>"

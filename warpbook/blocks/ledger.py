@@ -1,11 +1,15 @@
-"""`{{ ledger }}`: every claim of the book on every recorded device: predicted, published, measured, and the verdict."""
+"""`{{ score }}`, `{{ ledger }}`: every claim of the book on every device: predicted, measured, how good it was.
+
+What a reader can learn from stands first: the score of the predictions, then each of them. The gates, which were set
+after measuring so that a change for the worse is noticed, are a second table, folded.
+"""
 
 from __future__ import annotations
 
 import html
 from typing import Any
 
-from warpbook.book import SOFTCUDA, Book, BookError
+from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.markup import attribute
 from warpbook.numbers import hold_together
 from warpbook.records import claims, records
@@ -20,15 +24,25 @@ WORDS = {
         "predicted": "Predicted",
         "published": "Published",
         "measured": "Measured",
+        "prediction": "Prediction",
         "gate": "Held to",
         "verdict": "Verdict",
         "device": "Device",
         "date": "Date",
-        True: "holds",
-        False: "falls short",
-        None: "not measured",
+        "close": "within 25 %",
+        "near": "within 2×",
+        "off": "off",
+        "none": "–",
+        "pending": "not yet measured on a GPU",
+        "holds": "holds",
+        "short": "falls short",
         "all": "all",
-        "count": "{held} of {all} claims hold on {device}",
+        "score": "{device}: of {all} predictions made before measuring, {close} came within 25 %, {near} within a "
+        "factor of 2, and {off} were off by more.",
+        "waiting": "{pending} claims are not yet measured on a GPU.",
+        "gates": "Regression gates: {held} of {all} hold",
+        "about": "A gate is set after a first measurement, so that a change for the worse is noticed. It says nothing "
+        "about how well anything was predicted.",
         "filtered": "{shown} of {all} claims are shown.",
         "softcuda": "no GPU (softcuda)",
     },
@@ -39,19 +53,29 @@ WORDS = {
         "predicted": "预测",
         "published": "公布值",
         "measured": "实测",
+        "prediction": "预测是否准确",
         "gate": "检验门槛",
         "verdict": "判定",
         "device": "设备",
         "date": "日期",
-        True: "成立",
-        False: "未达到",
-        None: "未测",
+        "close": "误差 25 % 以内",
+        "near": "相差不到 2 倍",
+        "off": "偏差超过 2 倍",
+        "none": "–",
+        "pending": "尚未在 GPU 上实测",
+        "holds": "成立",
+        "short": "未达到",
         "all": "全部",
-        "count": "{device}：{all} 条结论中 {held} 条成立",
+        "score": "{device}：测量之前共作出 {all} 条预测，其中 {close} 条误差在 25 % 以内，{near} 条相差不到 2 倍，"
+        "{off} 条偏差更大。",
+        "waiting": "另有 {pending} 条结论尚未在 GPU 上实测。",
+        "gates": "回归门槛：{all} 条中 {held} 条成立",
+        "about": "门槛是在首次实测之后设定的，用来及时发现性能退化，与预测准不准无关。",
         "filtered": "共 {all} 条，显示 {shown} 条。",
         "softcuda": "无 GPU（softcuda）",
     },
 }
+KEYS = ("article", "claim", "predicted", "measured", "prediction", "published", "device", "date")
 
 
 def table(book: Book, language: str, root: str) -> str:
@@ -60,23 +84,74 @@ def table(book: Book, language: str, root: str) -> str:
     found = claims.everything(book, records.devices(book))
     if not found:
         raise BookError("no record has a claim")
-    keys = ("article", "claim", "predicted", "published", "measured", "gate", "verdict", "device", "date")
-    head = "".join(f'<th scope="col">{words[key]}</th>' for key in keys)
+    head = "".join(f'<th scope="col">{words[key]}</th>' for key in KEYS)
     body = "".join(row(book, one, language, root) for one in found)
     devices = {one.device: device_name(one, words) for one in found}
     articles = {one.article: title(book, one.article, language) for one in found}
-    verdicts = {verdict(one): words[one.holds] for one in found}
+    verdicts = {
+        kind: words[kind] for kind in ("close", "near", "off", "none", "pending") if kind in map(verdict, found)
+    }
     filters = "".join(
         select(words[key], key, options, words["all"])
-        for key, options in (("article", articles), ("verdict", verdicts), ("device", devices))
+        for key, options in (("article", articles), ("prediction", verdicts), ("device", devices))
     )
-    counts = "".join(f"<li>{html.escape(count(found, device, words))}</li>" for device in devices)
     return (
         f'<div class="wb-ledger"{attribute("data-filtered", words["filtered"])}>'
         f'<div class="wb-ledger__filters" hidden>{filters}</div>'
         f'<div class="wb-claims" tabindex="0" role="group" aria-label="{words["label"]}">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        f'<p class="wb-ledger__filtered" role="status"></p><ul class="wb-ledger__count">{counts}</ul></div>'
+        f'<p class="wb-ledger__filtered" role="status"></p>{gates(book, found, language)}</div>'
+    )
+
+
+def scores(book: Book, language: str) -> str:
+    """How good the book's predictions were: a line for each device."""
+    found = claims.everything(book, records.devices(book))
+    return "".join(
+        f'<p class="wb-score">{html.escape(hold_together(line))}</p>' for line in score_lines(found, language)
+    )
+
+
+def score_lines(found: list[Judged], language: str) -> list[str]:
+    """A line for each device, the primary one first; the whole book's score is that line."""
+    devices = sorted({one.device for one in found}, key=lambda device: (device != PRIMARY, device == SOFTCUDA, device))
+    return [score_line([one for one in found if one.device == device], language) for device in devices]
+
+
+def score_line(found: list[Judged], language: str) -> str:
+    """How good the predictions were, of claims held against one device."""
+    words, won = WORDS[language], claims.score(found)
+    line = words["score"].format(
+        device=device_name(found[0], words), all=won.comparable, close=won.close, near=won.near, off=won.off
+    )
+    waiting = sum(one.is_pending for one in found)
+    if not waiting:
+        return line
+    return f"{line}{' ' if language == 'en' else ''}{words['waiting'].format(pending=waiting)}"
+
+
+def gates(book: Book, found: list[Judged], language: str) -> str:
+    """The regression gates, folded; nothing where there is none."""
+    words = WORDS[language]
+    gated = [one for one in found if one.claim.gates]
+    if not gated:
+        return ""
+    judged = [one for one in gated if one.holds is not None]
+    said = words["gates"].format(held=sum(bool(one.holds) for one in judged), all=len(judged))
+    rows = "".join(
+        f"<tr><td>{html.escape(title(book, one.article, language))}</td>"
+        f"<td>{html.escape(hold_together(one.claim.text('text', language)))}</td>"
+        f"<td>{html.escape(one.gate(language))}</td><td>{measured(one, words)}</td><td>{gate_mark(one, language)}</td>"
+        f"<td>{html.escape(device_name(one, words))}</td></tr>"
+        for one in gated
+    )
+    head = "".join(
+        f'<th scope="col">{words[key]}</th>' for key in ("article", "claim", "gate", "measured", "verdict", "device")
+    )
+    return (
+        f'<details class="wb-gates"><summary>{html.escape(hold_together(said))}</summary><p>{words["about"]}</p>'
+        f'<div class="wb-claims" tabindex="0" role="group" aria-label="{html.escape(said)}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>"
     )
 
 
@@ -84,27 +159,58 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
     words = WORDS[language]
     address = page_address(book, one.article, language)
     article = html.escape(title(book, one.article, language))
-    published = html.escape(hold_together(one.text("published_by", language)))
-    if one.claim.get("published_link"):
-        published = f"<a{attribute('href', one.claim['published_link'])}>{published}</a>"
+    published = html.escape(hold_together(one.claim.text("published_by", language)))
+    if one.claim.published_link:
+        published = f"<a{attribute('href', one.claim.published_link)}>{published}</a>"
     record = f"{root}records/{one.device}/{one.article}.json"
-    cells = [
+    source = html.escape(hold_together(one.claim.text("source", language)))
+    cells: list[tuple[str, float | None]] = [
         (f'<a href="{root}{address}">{article}</a>' if address else article, None),
-        (html.escape(hold_together(str(one.claim[language]))), None),
-        (number(one, "predicted", html.escape(hold_together(one.text("source", language)))), one.claim["predicted"]),
-        (number(one, "published", published), one.claim.get("published")),
-        (f"<strong>{one.shown('measured')}</strong>", one.measured),
-        (html.escape(one.gate(language)), gate_of(one)),
-        (f'<span class="wb-verdict wb-verdict--{verdict(one)}">{words[one.holds]}</span>', one.margin),
+        (html.escape(hold_together(one.claim.text("text", language))), None),
+        (number(one, "predicted", source), one.claim.predicted),
+        (measured(one, words), one.measured),
+        (prediction_mark(one, language), distance(one)),
+        (number(one, "published", published), one.claim.published),
         (f"<a{attribute('href', record)}>{html.escape(device_name(one, words))}</a>", None),
-        (f"<time>{one.date[:10]}</time>", None),
+        (f"<time>{one.date[:10]}</time>" if one.date else "–", None),
     ]
-    numeric = {2, 3, 4, 5, 6}  # these sort by number, those of one unit together
+    numeric = {2, 3, 4, 5}  # these sort by number, those of one unit together
     made = "".join(
-        f"<td{sort_key(key, '' if i == 6 else one.unit) if i in numeric else ''}>{cell}</td>"
+        f"<td{sort_key(key, '' if i == 4 else one.unit) if i in numeric else ''}>{cell}</td>"
         for i, (cell, key) in enumerate(cells)
     )
-    return f'<tr data-article="{one.article}" data-verdict="{verdict(one)}" data-device="{one.device}">{made}</tr>'
+    return f'<tr data-article="{one.article}" data-prediction="{verdict(one)}" data-device="{one.device}">{made}</tr>'
+
+
+def measured(one: Judged, words: dict[str, str]) -> str:
+    return (
+        f'<span class="wb-pending">{words["pending"]}</span>'
+        if one.is_pending
+        else f"<strong>{one.shown('measured')}</strong>"
+    )
+
+
+def verdict(one: Judged) -> str:
+    return "pending" if one.is_pending else one.prediction or "none"
+
+
+def prediction_mark(one: Judged, language: str) -> str:
+    """How good the prediction was, in words and a colour."""
+    kind = one.prediction or "none"
+    return f'<span class="wb-verdict wb-verdict--{kind}">{WORDS[language][kind]}</span>'
+
+
+def gate_mark(one: Judged, language: str) -> str:
+    kind = {True: "holds", False: "short", None: "none"}[one.holds]
+    return f'<span class="wb-verdict wb-verdict--{kind}">{WORDS[language][kind]}</span>'
+
+
+def distance(one: Judged) -> float | None:
+    """The factor between prediction and measurement, 1 or more; None where they are not comparable."""
+    if one.prediction is None or not one.claim.predicted or not one.measured:
+        return 1.0 if one.prediction else None
+    factor = one.measured / one.claim.predicted
+    return max(factor, 1 / factor) if factor > 0 else 1e9
 
 
 def sort_key(key: Any, unit: str) -> str:
@@ -113,22 +219,7 @@ def sort_key(key: Any, unit: str) -> str:
 
 def number(one: Judged, key: str, source: str) -> str:
     """A number and, small beneath it, where it is from."""
-    return one.shown(key) + (f"<small>{source}</small>" if source and one.claim.get(key) is not None else "")
-
-
-def gate_of(one: Judged) -> float | None:
-    return next((one.claim[key] for key in ("at_least", "at_most") if one.claim.get(key) is not None), None)
-
-
-def verdict(one: Judged) -> str:
-    return {True: "holds", False: "short", None: "none"}[one.holds]
-
-
-def count(found: list[Judged], device: str, words: dict[Any, str]) -> str:
-    """The closing line of one device."""
-    its = [one for one in found if one.device == device]
-    name = SOFTCUDA if device == SOFTCUDA else its[0].device_name or device
-    return hold_together(words["count"].format(held=sum(bool(one.holds) for one in its), all=len(its), device=name))
+    return one.shown(key) + (f"<small>{source}</small>" if source and getattr(one.claim, key) is not None else "")
 
 
 def select(label: str, name: str, options: dict[str, str], everything: str) -> str:
@@ -139,7 +230,7 @@ def select(label: str, name: str, options: dict[str, str], everything: str) -> s
     return f'<label>{label} <select name="{name}"><option value="">{everything}</option>{made}</select></label>'
 
 
-def device_name(one: Judged, words: dict[Any, str]) -> str:
+def device_name(one: Judged, words: dict[str, str]) -> str:
     return words["softcuda"] if one.device == SOFTCUDA else one.device_name or one.device
 
 

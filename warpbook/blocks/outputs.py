@@ -37,31 +37,34 @@ class Outputs:
             if (record := records.read(page.book, device, page.article)) is not None
         }
 
+        self.hashes = records.block_hashes(page)
+
     def problems(self) -> list[str]:
-        """What of the page's blocks has changed since it was recorded, and where nothing is."""
-        hashes = records.block_hashes(self.page)
-        out: list[str] = []
-        for device, record in self.records.items():
-            if [entry["code"] for entry in record["blocks"]["printed"]] != hashes:
-                out += records.stale(self.page.book, device, self.page.article)[:1]
-        if hashes and not self.records:
-            out.append(f"{self.page.name}: no record on any device; {records.remedy(SOFTCUDA, self.page.article)}")
-        return out
+        """What softcuda, which everybody has, has not run since it changed. What waits for a GPU is left out."""
+        kept = self.records.get(SOFTCUDA)
+        if kept is None or [entry["code"] for entry in kept["blocks"]["printed"]] != self.hashes:
+            return records.stale(self.page.book, SOFTCUDA, self.page.article)[:1] if self.hashes else []
+        return []
 
     def box(self, index: int) -> str:
+        """What the devices printed that ran this very block."""
         texts = {
-            device: record["blocks"]["printed"][index]["stdout"]
+            device: printed[index]["stdout"]
             for device, record in self.records.items()
-            if index < len(record["blocks"]["printed"])
+            if index < len(printed := record["blocks"]["printed"]) and printed[index]["code"] == self.hashes[index]
         }
         return self.html(texts)
 
     def of_program(self, program: str) -> str:
         name = program if "/" in program else f"{self.page.article}/{program}"
+        path = self.page.book.snippets / name
+        if not path.is_file():
+            raise BookError(f"there is no snippets/{name}")
+        code = records.program_hash(self.page.book, path)
         texts = {
-            device: record["programs"][name]["stdout"]
+            device: kept["stdout"]
             for device, record in self.records.items()
-            if name in record["programs"]
+            if (kept := record["programs"].get(name)) and kept["code"] == code
         }
         if not texts:
             raise BookError(f'no record has an output of "{name}"; {records.remedy(SOFTCUDA, self.page.article)}')

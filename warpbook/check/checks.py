@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from warpbook.book import LANGUAGES, PRIMARY, Book, BookError
+from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.pipeline.extension import parse
 from warpbook.records import claims, lines, records
 from warpbook.records.values import Values
 from warpbook.run.hashes import normal_kernel, normal_python
-from warpbook.source import goals, prose, tracks, translation
+from warpbook.source import allowed_html, goals, prose, tracks, translation
 from warpbook.source.pages import Block, Page, pair_of_pages
 
 
@@ -22,7 +22,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
                 out += unread(page) + parse(page, language, values).problems
             except BookError as error:
                 out.append(str(error))
-    if out:
+    if out := out + allowed_html.source_problems(book):
         return out
     for article in tracks.articles(book, "en"):
         out += goals.problems(pair_of_pages(book, article))
@@ -32,9 +32,25 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         out += parted(book, article) + unnamed(book, article)
         out += lines.stale(book, article)
         for device in devices:
-            out += records.stale(book, device, article)
+            if device == SOFTCUDA:
+                out += records.stale(book, device, article)
         out += claims.broken(book, PRIMARY, article)
     return list(dict.fromkeys(out))
+
+
+def waiting(book: Book, devices: list[str]) -> list[str]:
+    """One line for each article of which a GPU has not run everything: no problem, and no reason to hold back."""
+    found = [
+        (device, article, parts)
+        for device in devices
+        for article in book.articles()
+        if (parts := records.pending(book, device, article))
+    ]
+    return [
+        f"pending: {device} has not measured {', '.join(parts)} of {article} yet; pages say so, and you may commit; "
+        f"{records.remedy(device, article)}"
+        for device, article, parts in found
+    ]
 
 
 def unread(page: Page) -> list[str]:

@@ -20,7 +20,7 @@ from warpbook.records import lines
 from warpbook.source.pages import Block
 
 DIRECTIVE = re.compile(
-    r"^[ ]{0,3}\{\{[ \t]+(claims|notes|ledger|devices|"
+    r"^[ ]{0,3}\{\{[ \t]+(claims|notes|score|ledger|devices|"
     r"lines:[\w#@./-]+|gutter:[\w:#@./-]+|chart:[^{}\n]+?|explore:[^{}\n]+?|"
     r"figure:[a-z0-9_-]+|output:[\w./-]+)[ \t]+\}\}[ \t]*$",
     re.MULTILINE,
@@ -64,6 +64,7 @@ class Directives(BlockProcessor):
         self.context.parsed.directives.append((match[1], shown))
         if shown:
             paragraph = ElementTree.SubElement(parent, "p")
+            self.context.made.add(self.parser.md.htmlStash.html_counter)
             paragraph.text = self.parser.md.htmlStash.store(shown)
 
     def show(self, text: str, below: str) -> str:
@@ -86,6 +87,7 @@ class Directives(BlockProcessor):
             "explore": lambda: explore.figure(context.book, name, context.language, context.root),
             "figure": lambda: figure(page, name),
             "output": lambda: context.outputs.of_program(name),
+            "score": lambda: ledger.scores(context.book, context.language),
             "ledger": lambda: ledger.table(context.book, context.language, context.root),
             "devices": lambda: devices.table(context.book, context.language, context.root),
         }

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from warpbook.blocks.outputs import Outputs
 from warpbook.book import Book, BookError
+from warpbook.records.records import PendingError
 from warpbook.records.values import Values
 from warpbook.source.pages import Block, Line, Page
 
 MISSING = '<span class="wb-missing">?</span>'
+PENDING = {"en": "not yet measured on a GPU", "zh": "尚未在 GPU 上实测"}
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,19 @@ class Context:
     def __post_init__(self) -> None:
         self.parsed = Parsed(self.language)
         self.outputs = Outputs(self.page, self.language)
+        self.made: set[int] = set()  # places in Markdown's stash of HTML that hold ours; all others are the author's
 
     @property
     def book(self) -> Book:
         return self.page.book
 
     def tried(self, where: str, make: Callable[[], str]) -> str:
-        """What `make` makes; where it cannot, a problem, and a `?` in the text, so that a preview goes on."""
+        """What `make` makes; words in its place where a GPU has not measured it yet; else a problem, and a `?` in the
+        text, so that a preview goes on."""
         try:
             return make()
+        except PendingError:
+            return f'<span class="wb-pending">{PENDING[self.language]}</span>'
         except BookError as error:
             if not any(problem.endswith(f": {error}") for problem in self.parsed.problems):  # once a page
                 self.parsed.problems.append(f"{where}: {error}")

@@ -13,7 +13,6 @@ them again: they are the same in every run, so they must be equal. blocks/line_c
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook.book import SOFTCUDA, Book, BookError, write_json
-from warpbook.records import profile, records
+from warpbook.records import profile, records, schema
 from warpbook.run.run import run_page, run_program
 from warpbook.source.pages import Page, pair_of_pages
 
@@ -88,13 +87,13 @@ def read(book: Book, article: str) -> dict[str, Any]:
     path = path_of(book, article)
     if not path.exists():
         return {}
+    name = book.relative(path)
     try:
-        record = json.loads(path.read_text("utf-8"))
-        if record["format"] == FORMAT:
-            return dict(record["programs"])
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise BookError(f"{book.relative(path)}: cannot be read; {records.remedy(SOFTCUDA, article)}")
+        record = schema.read_json(path, name)
+        schema.check(record, "lines", name)
+    except BookError as error:
+        raise BookError(f"{error}; {records.remedy(SOFTCUDA, article)}") from None
+    return dict(record["programs"])
 
 
 def code_of(page: Page, program: str) -> str:

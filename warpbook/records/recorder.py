@@ -134,17 +134,23 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
     def now() -> dict[str, str]:
         return records.add_machine(kept, device)
 
+    def carry_over(part: str, code: list[str], before: list[str], after: list[str]) -> str:
+        """Give other devices' outputs the words of softcuda's; a note on those that must keep their old ones."""
+        return "" if gpu or before == after else reword(book, article, part, code, before, after)
+
     def run(program: str) -> str:
         path = programs[program]
         clocks = {"before": smi()} if gpu else {}
         start = time.monotonic()
-        entry, note = run_twice(book, program, path) if gpu else (entry_of(run_program(book, path)), "")
+        entry, note = run_twice(book, path) if gpu else (entry_of(run_program(book, path)), "")
         clocks |= {"after": smi()} if gpu else {}
         reject_nan(f"snippets/{program}", entry["stdout"])
         entry.setdefault("clocks", {}).update(clocks)
         code = records.program_hash(book, path)
+        before = kept["programs"].get(program, {})
         kept["programs"][program] = {"code": code, **now(), "seconds": round(time.monotonic() - start, 1), **entry}
-        return "; ".join(filter(None, [note, sagged(entry["clocks"])]))
+        words = carry_over(program, [code], [before["stdout"]], [entry["stdout"]]) if before.get("code") == code else ""
+        return "; ".join(filter(None, [note, sagged(entry["clocks"]), words]))
 
     def blocks(page: Page) -> str:
         printed = run_page(page)
@@ -152,8 +158,11 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
             reject_nan(block.where, text)
         codes = records.block_hashes(page)
         listed = [{"code": code, "stdout": text} for code, text in zip(codes, printed, strict=True)]
+        before = kept["blocks"]["printed"]
         kept["blocks"] = {**now(), "printed": listed}
-        return f"{len(printed)} blocks"
+        same = [block["code"] for block in before] == codes
+        words = carry_over("blocks", codes, [block["stdout"] for block in before], printed) if same else ""
+        return "; ".join(filter(None, [f"{len(printed)} blocks", words]))
 
     def count(command: str) -> str:
         if gpu and shutil.which("ncu") is None:
@@ -186,8 +195,31 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
     return out
 
 
+def reword(book: Book, article: str, part: str, codes: list[str], before: list[str], after: list[str]) -> str:
+    """Put what GPUs printed into the words that the code has now, where nothing but words has changed.
+
+    `before` and `after`: what softcuda printed, for each hash in `codes`. Returns a note on what keeps its old words.
+    """
+    notes = []
+    for device in records.devices(book):
+        record = None if device == SOFTCUDA else records.read(book, device, article)
+        if not record:
+            continue
+        entries = record["blocks"]["printed"] if part == "blocks" else [record["programs"].get(part, {})]
+        if [entry.get("code") for entry in entries] != codes:
+            continue  # it is pending, and will be recorded anew
+        for entry, was, now in zip(entries, before, after, strict=True):
+            said = compare.reworded(was, now, entry["stdout"])
+            if said is None:
+                notes.append(f"the output of {device} keeps its old words until it is recorded there again")
+            else:
+                entry["stdout"] = said
+        records.write(book, device, article, record)
+    return "; ".join(dict.fromkeys(notes))
+
+
 def entry_of(run: Run) -> dict[str, Any]:
-    entry: dict[str, Any] = {"stdout": run.stdout, "values": run.values, "claims": run.claims}
+    entry: dict[str, Any] = {"stdout": run.stdout, "values": run.values}
     drawn = {"series": run.series, "spans": run.spans, "matrices": run.matrices, "graphs": run.graphs}
     entry |= {kind: kept for kind, kept in drawn.items() if kept}
     if run.clocks:
@@ -195,9 +227,10 @@ def entry_of(run: Run) -> dict[str, Any]:
     return entry
 
 
-def run_twice(book: Book, program: str, path: Path) -> tuple[dict[str, Any], str]:
+def run_twice(book: Book, path: Path) -> tuple[dict[str, Any], str]:
     """Two runs: the first one's entry with the second one's numbers beside its own, and what differs between them."""
     one, two = run_program(book, path), run_program(book, path)
+    program = records.program_name(path)
     apart = []
     kinds = (
         ("value", one.values, two.values), ("series", one.series, two.series), ("timeline", one.spans, two.spans),
@@ -216,23 +249,22 @@ def run_twice(book: Book, program: str, path: Path) -> tuple[dict[str, Any], str
     entry = entry_of(one)
     entry.setdefault("clocks", {})["second"] = two.clocks
     notes = [f"two runs differ: {'; '.join(apart)}"] if apart else []
-    notes += [f'claim "{name}": they differ by more than its margin' for name in doubtful(one, two)]
+    notes += [f'claim "{name}": they differ by more than its margin' for name in doubtful(book, program, one, two)]
     return entry, "; ".join(notes)
 
 
-def doubtful(one: Run, two: Run) -> list[str]:
-    """Claims whose two runs differ by more than the margin to the gate."""
+def doubtful(book: Book, program: str, one: Run, two: Run) -> list[str]:
+    """Claims on the program's values whose two runs differ by more than the margin to the gate."""
     out = []
-    for name, claim in one.claims.items():
-        if claim.get("counters"):
+    for claim in claims.of_article(book, program.partition("/")[0]):
+        if claim.counters or claim.program != program:
             continue
-        first, _ = claims.measured({}, entry_of(one), claim)
-        second, _ = claims.measured({}, entry_of(two), claim)
+        first, _ = claims.measured(claim, entry_of(one))
+        second, _ = claims.measured(claim, entry_of(two))
         if first is None or second is None:
             continue
-        gates = [gate for gate in (claim.get("at_least"), claim.get("at_most")) if gate is not None]
-        if any(abs(first - second) > abs(first - gate) for gate in gates):
-            out.append(name)
+        if any(abs(first - second) > abs(first - gate) for gate in claim.gates):
+            out.append(claim.name)
     return out
 
 

@@ -1,15 +1,18 @@
 """records/<device>/<article>.json: what one device printed and measured, when, and the hash of the code that made it.
 
-    {"format": 2,
+    {"format": 3,
      "machines": {"6f2c81d0": {"name": "NVIDIA H200", "driver": …}},
      "programs": {"reduction/ladder.py": {"code": "sha256:…", "machine": "6f2c81d0", "date": "2026-11-22T02:10:00Z",
                   "seconds": …, "clocks": {…}, "stdout": "…", "values": {…}, "series": {…}, "spans": {…},
-                  "matrices": {…}, "graphs": {…}, "claims": {…}}},
+                  "matrices": {…}, "graphs": {…}}},
      "blocks": {"machine": …, "date": …, "printed": [{"code": "sha256:…", "stdout": "…"}]},
      "counters": {"reduction/ladder.py --small": {"code": …, "machine": …, "date": …,
                   "launches": [{"kernel": …, "grid": …, "block": …, "metrics": {…}}]}}}
 
-Each part says on which machine and when it was made: parts are renewed one by one.
+Each part says on which machine and when it was made: parts are renewed one by one. records.schema.json holds the form.
+
+A part that a device lacks, or whose code has changed since, is a gap. Of softcuda's records, which everybody can renew,
+a gap is an error. Of a GPU's it is *pending*: pages say that it has not been measured yet, and a release waits for it.
 """
 
 from __future__ import annotations
@@ -18,15 +21,21 @@ import hashlib
 import json
 import re
 import subprocess
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError, write_json
+from warpbook.records import schema
 from warpbook.run.hashes import code_hash
 from warpbook.source.pages import Page
 
-FORMAT = 2
+FORMAT = 3
+
+
+class PendingError(BookError):
+    """A number or an output that a GPU has not been asked for yet, or not since its code changed."""
 
 
 # -- files -------------------------------------------------------------------------------------------------------
@@ -58,14 +67,35 @@ def read(book: Book, device: str, article: str) -> dict[str, Any] | None:
 
 
 def parse(path: Path, name: str) -> dict[str, Any]:
-    """The record in a file that messages call `name`."""
-    try:
-        record = json.loads(path.read_text("utf-8"))
-    except json.JSONDecodeError as error:
-        raise BookError(f"{name}:{error.lineno}: not JSON: {error.msg}") from None
+    """The record in a file that messages call `name`, held to records.schema.json and to what no schema can say."""
+    record = schema.read_json(path, name)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise BookError(f"{name}: not of format {FORMAT}")
+    schema.check(record, "records", name)
+    for what, part in named_parts(record):
+        if part.get("machine") not in record["machines"] and (part.get("machine") or part.get("printed") != []):
+            raise BookError(f'{name}: {what}: its machine "{part.get("machine", "")}" is not among the machines')
+        if "machine" in part and "date" not in part:
+            raise BookError(f"{name}: {what}: says no date")
+    for program, entry in record["programs"].items():
+        for kind, column, of in (("series", "y", "x"), ("spans", "start", "row"), ("matrices", "", "")):
+            for key, kept in entry.get(kind, {}).items():
+                if wrong := uneven(kept, column, of):
+                    raise BookError(f"{name}: {program}, {kind}, {key}: {wrong}")
     return record
+
+
+def uneven(kept: dict[str, Any], column: str, of: str) -> str:
+    """What is wrong with columns that should be as long as one another; "" if nothing is."""
+    if not column:  # a matrix: its lines are texts
+        lines = [len(line) for line in kept["bits"]] if "bits" in kept else [len(t.split()) for t in kept["numbers"]]
+        names = kept.get("columns")
+        if len(set(lines)) > 1 or (names is not None and len(names) != lines[0]):
+            return "its lines have different lengths"
+        return "rows does not name each line" if len(kept.get("rows", lines)) != len(lines) else ""
+    lengths = {key: len(listed) for key, listed in kept.items() if isinstance(listed, list)}
+    other = next((key for key, length in lengths.items() if length != lengths[of]), None)
+    return f"{other} has {lengths[other]} numbers, {of} {lengths[of]}" if other else ""
 
 
 def write(book: Book, device: str, article: str, record: dict[str, Any]) -> None:
@@ -83,9 +113,13 @@ def add_machine(record: dict[str, Any], device: dict[str, Any]) -> dict[str, str
     return {"machine": name, "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 
+def named_parts(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Everything in a record that was made at one time, and what it is called: programs, blocks, counters."""
+    return [*record["programs"].items(), ("blocks", record["blocks"]), *record["counters"].items()]
+
+
 def parts(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Everything in a record that was made at one time: programs, blocks, counters."""
-    return [*record["programs"].values(), record["blocks"], *record["counters"].values()]
+    return [part for _, part in named_parts(record)]
 
 
 def forget_machines(record: dict[str, Any]) -> None:
@@ -101,7 +135,7 @@ def device_name(record: dict[str, Any]) -> str:
 
 def remedy(device: str, article: str) -> str:
     where = "" if device == SOFTCUDA else f" on the machine of {device}"
-    return f"run `python -m warpbook record --only {article}`{where}"
+    return f"run `.venv/bin/warpbook record --only {article}`{where}"
 
 
 # -- freshness ---------------------------------------------------------------------------------------------------
@@ -126,43 +160,68 @@ def counters_hash(book: Book, command: str, metrics: list[str]) -> str:
     return code_hash(book, [program.read_text("utf-8"), asked], program.parent.name, book.relative(program))
 
 
-def stale(book: Book, device: str, article: str) -> list[str]:
-    """One line for each thing that the device's record lacks or that has changed since it was written."""
+@dataclass(frozen=True)
+class Gap:
+    """Something that a device has not run, or not since its code changed; `gone` if only the record still has it."""
+
+    part: str  # "reduction/ladder.py"; "blocks"; a command whose counters are asked for
+    line: str  # where and what, for a person
+    gone: bool = False
+
+
+def gaps(book: Book, device: str, article: str) -> list[Gap]:
+    """Each part of the article that the device's record lacks, or that has changed since it was written."""
     record = read(book, device, article)
     name = book.relative(path_of(book, device, article))
     page_path = book.page_of(article, "en") or book.page_of(article, "zh")
     page = Page(book, page_path) if page_path else None
     blocks = block_hashes(page) if page else []
     programs = {program_name(p): program_hash(book, p) for p in book.programs(article)}
-    if not blocks and not programs:
-        return []
+    commands = {command: counters_hash(book, command, page.metrics) for command in page.counters} if page else {}
     if record is None:
-        return [f"{name}: missing; {remedy(device, article)}"]
+        parts = [*programs, *(["blocks"] if blocks else []), *commands]
+        return [Gap(part, f"{name}: missing; {remedy(device, article)}") for part in parts]
     out = []
+
+    def add(part: str, what: str, gone: bool = False, where: str = name) -> None:
+        out.append(Gap(part, f"{where}: {what}; {remedy(device, article)}", gone))
+
     for program, code in programs.items():
         kept = record["programs"].get(program)
         if kept is None:
-            out.append(f"{name}: has nothing of snippets/{program}; {remedy(device, article)}")
+            add(program, f"has nothing of snippets/{program}")
         elif kept["code"] != code:
-            out.append(f"{name}: stale: snippets/{program} or a kernel it loads has changed; {remedy(device, article)}")
+            add(program, f"stale: snippets/{program} or a kernel it loads has changed")
     for program in record["programs"]:
         if program not in programs:
-            out.append(f"{name}: snippets/{program} is gone; {remedy(device, article)}")
+            add(program, f"snippets/{program} is gone", gone=True)
     kept_blocks = [block["code"] for block in record["blocks"]["printed"]]
     for i, code in enumerate(blocks):
         if i >= len(kept_blocks) or kept_blocks[i] != code:
             assert page is not None
-            out.append(f"{page.python[i].where}: stale: {name} was made from another block; {remedy(device, article)}")
+            add("blocks", f"stale: {name} was made from another block", where=page.python[i].where)
             break  # every later block depends on this one
     if len(kept_blocks) > len(blocks):
-        out.append(f"{name}: has {len(kept_blocks)} blocks, the page {len(blocks)}; {remedy(device, article)}")
-    for command in page.counters if page else []:
+        add("blocks", f"has {len(kept_blocks)} blocks, the page {len(blocks)}", gone=not blocks)
+    for command, code in commands.items():
         kept = record["counters"].get(command)
         if kept is None:
-            out.append(f"{name}: no counters of {command}; {remedy(device, article)}")
-        elif kept["code"] != counters_hash(book, command, page.metrics if page else []):
-            out.append(f"{name}: stale: counters of {command} were of other code; {remedy(device, article)}")
+            add(command, f"no counters of {command}")
+        elif kept["code"] != code:
+            add(command, f"stale: counters of {command} were of other code")
     return out
+
+
+def stale(book: Book, device: str, article: str) -> list[str]:
+    """One line for each gap."""
+    return list(dict.fromkeys(gap.line for gap in gaps(book, device, article)))
+
+
+def pending(book: Book, device: str, article: str) -> list[str]:
+    """The parts of the article that wait for a GPU; none where the device is softcuda, which is always at hand."""
+    if device == SOFTCUDA:
+        return []
+    return list(dict.fromkeys(gap.part for gap in gaps(book, device, article) if not gap.gone))
 
 
 def program_name(program: Path) -> str:
@@ -171,7 +230,7 @@ def program_name(program: Path) -> str:
 
 def devices(book: Book) -> list[str]:
     """Devices with a record of anything, the primary one first."""
-    found = sorted(p.name for p in book.records.glob("*") if p.is_dir())
+    found = sorted({p.parent.name for p in book.records.glob("*/*.json")})
     return sorted(found, key=lambda d: (d != PRIMARY, d == SOFTCUDA, d))
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from warpbook.book import PRIMARY, Book, BookError
 from warpbook.markup import attribute
 from warpbook.numbers import BLANK, GROUP, THIN, UNIT, quantity
-from warpbook.records import counters, records
+from warpbook.records import counters, records, schema
 from warpbook.source.pages import EXPRESSION
 
 CODE_OR_MATH = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<![\\$])\$(?![\s$])[^$]*?(?<!\s)\$|\\\(.*?\\\)")
@@ -58,6 +58,7 @@ class Values:
         for other in self.others:
             other.all = self.all
         self._records: dict[str, dict[str, Any] | None] = {}
+        self._pending: dict[str, list[str]] = {}
 
     def record(self, article: str) -> dict[str, Any]:
         if article not in self._records:
@@ -65,8 +66,15 @@ class Values:
         found = self._records[article]
         if found is None:
             name = self.book.relative(records.path_of(self.book, self.device, article))
-            raise BookError(f"there is no {name}; {records.remedy(self.device, article)}")
+            line = f"there is no {name}; {records.remedy(self.device, article)}"
+            raise records.PendingError(line) if self.pending(article) else BookError(line)
         return found
+
+    def pending(self, article: str) -> list[str]:
+        """The parts of the article that this device has not run since they changed; none of softcuda."""
+        if article not in self._pending:
+            self._pending[article] = records.pending(self.book, self.device, article)
+        return self._pending[article]
 
     def get(self, text: str, article: str) -> Value:
         """The value called `text` by a page of `article`. Raises BookError (without a place) if there is none."""
@@ -75,7 +83,8 @@ class Values:
             raise BookError(f'"{text}" is not a name of a value')
         article, name = match["article"] or article, match["name"]
         record = self.record(article)
-        part, found = self.counter(record, name[1:]) if name.startswith("#") else self.named(record, article, name)
+        look = self.counter if name.startswith("#") else self.named
+        part, found = look(record, article, name.removeprefix("#"))
         device = str(record["machines"].get(part.get("machine"), {}).get("name", self.device))
         about = (device, str(part.get("date", ""))[:10], self.path(article))
         return Value(
@@ -87,21 +96,38 @@ class Values:
 
     def named(self, record: dict[str, Any], article: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a program recorded as `name`, and the part of the record that holds it."""
-        holders = [program for program, entry in record["programs"].items() if name in entry["values"]]
-        if len(holders) > 1:
-            raise BookError(f'"{name}" is recorded by {" and ".join(holders)}; give one of them another name')
-        if not holders:
-            known = sorted({n for entry in record["programs"].values() for n in entry["values"]})
-            raise BookError(f'no value "{name}" in {self.path(article)}; there are: {", ".join(known) or "none"}')
-        part = record["programs"][holders[0]]
+        _, part = self.holder(record, article, "values", name, "value")
         return part, part["values"][name]
 
-    def counter(self, record: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def holder(
+        self, record: dict[str, Any], article: str, kind: str, name: str, called: str
+    ) -> tuple[str, dict[str, Any]]:
+        """The one program that recorded `name` among its values (series, spans, …), and its part of the record."""
+        holders = [program for program, entry in record["programs"].items() if name in entry.get(kind, {})]
+        waiting = self.pending(article)
+        if len(holders) > 1:
+            raise BookError(f'"{name}" is recorded by {" and ".join(holders)}; give one of them another name')
+        if holders and holders[0] not in waiting:
+            return holders[0], record["programs"][holders[0]]
+        if any(part in waiting for part in (holders or map(records.program_name, self.book.programs(article)))):
+            raise records.PendingError(
+                f'"{name}": {self.device} has not measured it; {records.remedy(self.device, article)}'
+            )
+        known = sorted({n for entry in record["programs"].values() for n in entry.get(kind, {})})
+        near = schema.nearest(name, known)
+        raise BookError(
+            f'no {called} "{name}" in {self.path(article)}{near or "; there are: " + (", ".join(known) or "none")}'
+        )
+
+    def counter(self, record: dict[str, Any], article: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """The counter `kernel.metric` of the kernel's first profiled launch, and the part of the record with it."""
         kernel = name.partition(".")[0]
-        for part in record["counters"].values():
-            if any(launch["kernel"] == kernel for launch in part["launches"]):
+        waiting = self.pending(article)
+        for command, part in record["counters"].items():
+            if command not in waiting and any(launch["kernel"] == kernel for launch in part["launches"]):
                 return part, {"value": counters.value(part["launches"], name), "unit": counters.unit(name)}
+        if waiting:
+            raise records.PendingError(f'counters of "{kernel}": {self.device} has not counted them')
         raise BookError(f'no counters of a kernel "{kernel}"')
 
 

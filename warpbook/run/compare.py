@@ -87,6 +87,32 @@ def disagreement(name: str, one: str, other: str, devices: tuple[str, ...], rtol
     return None
 
 
+def reworded(before: str, after: str, other: str) -> str | None:
+    """What another device printed in the words of `before`, in the words of `after`; None where that cannot be said.
+
+    `before` and `after` are one device's outputs of code that computes the same, so the numbers of a line are those of
+    the same expressions in the same order. They must be equal, measured ones (see above) left aside.
+    """
+    lines = [text.split("\n") for text in (before, after, other)]
+    if len({len(each) for each in lines}) > 1:
+        return None
+    out = []
+    for was, now, theirs in zip(*lines, strict=True):
+        if was == now:
+            out.append(theirs)
+            continue
+        cut = [re.split(f"({PLAIN_NUMBER.pattern})", MACHINE.sub(r"\1 #", line)) for line in (was, now, theirs)]
+        same_words = [" ".join(text.split()) for text in cut[0][::2]] == [
+            " ".join(text.split()) for text in cut[2][::2]
+        ]
+        same_numbers = PLAIN_NUMBER.findall(MEASURED.sub("", was)) == PLAIN_NUMBER.findall(MEASURED.sub("", now))
+        if not same_words or not same_numbers or len(cut[0]) != len(cut[1]) or MACHINE.match(now):
+            return None
+        cut[1][1::2] = cut[2][1::2]
+        out.append("".join(cut[1]))
+    return "\n".join(out)
+
+
 def skipped(text: str) -> bool:
     """Whether a block said that the device cannot serve it (warpbench.needs)."""
     return text.startswith("skipped: ") or "\nskipped: " in text

@@ -1,8 +1,9 @@
 """The hash that says whether a record still belongs to the code: what a machine would notice, and nothing else.
 
-Kernels count with comments and white space normalised; Python as its syntax tree, so that neither comments
-nor formatting matter and every Python version finds the same hash; the timing helper only through its VERSION;
-what else lies beside the programs (a table, C for the host), as it is.
+Kernels count with comments and white space normalised; Python as its syntax tree without words (see `without_words`),
+so that neither comments nor formatting nor a sentence matters and every Python version finds the same hash; the timing
+helper only through its VERSION; what else lies beside the programs (a table, C for the host), as it is. Claims are not
+code: they stand in claims.toml, and the records are judged against them whenever somebody looks.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from warpbook.book import Book, BookError
 
 KERNEL_SUFFIXES = (".cu", ".cuh")
 DATA_SUFFIXES = (".csv", ".c")
+MESSAGES = ("what", "help", "description")  # keywords whose text is for people: wb.check's and argparse's
 # A string, a character, or a comment, whichever begins first.
 CPP_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -50,7 +52,46 @@ def normal_python(code: str) -> str:
             return f"[{','.join(map(show, node))}]"
         return repr(node)
 
-    return show(ast.parse(code))
+    return show(without_words(ast.parse(code)))
+
+
+def without_words(tree: ast.Module) -> ast.Module:
+    """The tree without the words for people: docstrings, what is printed, messages of errors, help of options.
+
+    Only text goes. What is computed inside an f-string or in an argument stays, and so do format specifications.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(node, clean=False) is not None:
+                del node.body[0]
+        elif isinstance(node, ast.Assert):
+            node.msg = None  # evaluated only where the program ends
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            node.exc.args = [without_text(argument) for argument in node.exc.args]
+        elif isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id == "print":
+                node.args = [without_text(argument) for argument in node.args]
+            for keyword in node.keywords:
+                if keyword.arg in MESSAGES:
+                    keyword.value = without_text(keyword.value)
+    return tree
+
+
+def without_text(node: ast.expr) -> ast.expr:
+    """An expression that makes a sentence, its literal text left out."""
+    match node:
+        case ast.Constant(value=str()):
+            return ast.Constant("")
+        case ast.JoinedStr():
+            kept: list[ast.expr] = [value for value in node.values if isinstance(value, ast.FormattedValue)]
+            return ast.JoinedStr(kept) if kept else ast.Constant("")
+        case ast.BinOp(op=ast.Add() | ast.Mod() | ast.Mult()):
+            return ast.BinOp(without_text(node.left), node.op, without_text(node.right))
+        case ast.IfExp():
+            return ast.IfExp(node.test, without_text(node.body), without_text(node.orelse))
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format" | "join" as attr)):
+            return ast.Call(ast.Attribute(ast.Constant(""), attr, ast.Load()), node.args, node.keywords)
+    return node
 
 
 def helper_version(book: Book) -> str:

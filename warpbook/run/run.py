@@ -46,7 +46,6 @@ class Run:
     spans: dict[str, Any] = field(default_factory=dict)
     matrices: dict[str, Any] = field(default_factory=dict)
     graphs: dict[str, Any] = field(default_factory=dict)
-    claims: dict[str, Any] = field(default_factory=dict)
     clocks: dict[str, Any] = field(default_factory=dict)
     skipped: str = ""  # why the device cannot serve it
 
@@ -117,7 +116,7 @@ def run_program(
         if code:
             raise RunError(program_failure(name, code, errors), printed(stdout) + errors)
         told = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    kinds = ("values", "series", "spans", "matrices", "graphs", "claims", "clocks")
+    kinds = ("values", "series", "spans", "matrices", "graphs", "clocks")
     return Run(stdout, seconds, **{kind: told.get(kind, {}) for kind in kinds})
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from warpbook.book import BOOKS, CONFIGS, LANGUAGES, PLACES, Book, BookError, here
+from warpbook.book import BOOKS, LANGUAGES, PLACES, Book, BookError, here
 
 SITE_URL = "https://warpbook.example/"
 
@@ -43,7 +43,13 @@ def build(book: Book, output: Path, languages: tuple[str, ...] = LANGUAGES) -> P
 
 def configuration(book: Book, language: str) -> dict[str, Any]:
     """Zensical's: the navigation of MkDocs' configuration, and the one extension."""
-    nav = yaml.safe_load((book.root / CONFIGS[language]).read_text("utf-8"))["nav"]
+    docs = book.docs / language
+    nav: list[Any] = []
+    for title, pages in book.navigation(language):
+        if isinstance(pages, str):
+            nav += [{title: pages}] if (docs / pages).exists() else []
+        elif listed := [{name: page} for name, page in pages if (docs / page).exists()]:
+            nav.append({title: listed})
     return {
         "site_name": BOOKS[language],
         "site_url": SITE_URL + (f"{PLACES[language]}/" if PLACES[language] else ""),

@@ -62,4 +62,4 @@ def draw(text: str, article: str, language: str, values: Values) -> str:
             raise BookError("names nothing to draw")
         return chart(Source(values, article, language, tuple(names), options))
     except BookError as error:
-        raise BookError(f"chart:{text}: {error}") from None
+        raise type(error)(f"chart:{text}: {error}") from None

@@ -59,10 +59,8 @@ def ladder(source: Source) -> str:
     """One bar for each `*.rate` of the program that also measures `copy.rate`, in the order measured."""
     words = WORDS[source.language]
     record = source.record()
-    holders = [entry["values"] for entry in record["programs"].values() if "copy.rate" in entry["values"]]
-    if not holders:
-        raise BookError("the ladder needs a program that records copy.rate")
-    names = [name for name in holders[0] if name.endswith(".rate") and name != "copy.rate"]
+    _, part = source.values.holder(record, source.article, "values", "copy.rate", "value")
+    names = [name for name in part["values"] if name.endswith(".rate") and name != "copy.rate"]
     found = [Bar(label := name.removesuffix(".rate"), source.value(name), kind_of(label)) for name in names]
     title = source.options.get("title", words["ladder"].format(device=records.device_name(record)))
     return drawn(source, found, Bar(words["label"], source.value("copy.rate")), title, words["rung"], words["copy"])

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from warpbook.book import PRIMARY, BookError
-from warpbook.records import records
 from warpbook.records.values import NAME, Value, Values
 
 WORDS = {
@@ -175,16 +174,7 @@ class Source:
             raise BookError(f'"{name}" is not a name of a {called}')
         article, short = match["article"] or self.article, match["name"]
         record = self.values.record(article)
-        found = [(program, entry) for program, entry in record["programs"].items() if short in entry.get(kind, {})]
-        where = records.path_of(self.values.book, self.values.device, article)
-        if not found:
-            known = sorted({n for entry in record["programs"].values() for n in entry.get(kind, {})})
-            raise BookError(
-                f'no {called} "{short}" in {self.values.book.relative(where)}; there are: {", ".join(known) or "none"}'
-            )
-        if len(found) > 1:
-            raise BookError(f'"{short}" is recorded by several programs; give one of them another name')
-        program, entry = found[0]
+        program, entry = self.values.holder(record, article, kind, short, called)
         machine = record["machines"].get(entry.get("machine"), {})
         device = str(machine.get("name", self.values.device))
         return entry[kind][short], {"program": program, "device": device, "date": str(entry.get("date", ""))[:10]}
