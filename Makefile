@@ -1,9 +1,9 @@
 # Warpbook.  Each target does the set-up that it needs, and calls one tool.
 #
-#   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page
+#   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page  (ARGS="--port 8001")
 #   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest);
 #                     what passed before on the same code is left out  (ARGS=--all: everything)
-#   make site         the site into site/ (Chinese under site/zh/), strictly
+#   make site         the site into site/ (Chinese under site/zh/), strictly  (OUTPUT=PATH: elsewhere, also for offline and pdf)
 #   make offline      site/warpbook.zip: both languages, to unpack and read without a server or a network
 #   make pdf          site/warpbook-en.pdf and -zh.pdf: the book, printed by an installed Chromium
 #   make audit        weight, layout shift, axe and Lighthouse for every page of the built site, as a table; exits 1 where a target is
@@ -45,16 +45,16 @@ setup-print:
 	@$(PYTHON) tools/setup_env.py print
 
 serve: setup-site
-	@$(RUN) warpbook serve
+	@$(RUN) warpbook serve $(ARGS)
 
 site: setup-site
-	@$(RUN) warpbook site
+	@$(RUN) warpbook site $(if $(OUTPUT),--output '$(OUTPUT)')
 
 offline: site
-	@$(RUN) warpbook offline
+	@$(RUN) warpbook offline $(if $(OUTPUT),'$(OUTPUT)')
 
 pdf: setup-print site
-	@$(RUN) warpbook pdf
+	@$(RUN) warpbook pdf $(if $(OUTPUT),'$(OUTPUT)')
 
 test: setup
 	@$(RUN) pytest $(ARGS)
@@ -98,4 +98,4 @@ aarch64: setup
 	@tools/aarch64.sh
 
 clean:
-	rm -rf .venv .cache site dist node_modules softcuda/build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .cache site .site-* dist node_modules softcuda/build .pytest_cache .mypy_cache .ruff_cache

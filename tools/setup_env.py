@@ -355,10 +355,10 @@ def steps(wanted: str) -> list[Step]:
     book = Step("book", "the book", digest(ROOT / "pyproject.toml"), install_book)
     katex = Step(
         "katex",
-        "KaTeX",
+        "KaTeX and Graphviz",
         katex_inputs,
         lambda: install_node_packages("--omit=dev"),
-        made=(NODE / "katex",),
+        made=(NODE / "katex", NODE / "@viz-js" / "viz"),
         undoes=("node",),
     )
     node = Step(
@@ -366,7 +366,7 @@ def steps(wanted: str) -> list[Step]:
         "Node packages",
         digest(npm_lock),
         install_node_packages,
-        made=(NODE / "katex", NODE / "playwright-core", NODE / "lighthouse"),
+        made=(NODE / "katex", NODE / "@viz-js" / "viz", NODE / "playwright-core", NODE / "lighthouse"),
         covers={"katex": katex_inputs},
     )
     if wanted in ("site", "print"):

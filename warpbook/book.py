@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +19,20 @@ BOOKS = {"en": "Warpbook", "zh": "线程束手册"}
 CONFIGS = {"en": "mkdocs.yml", "zh": "mkdocs.zh.yml"}  # MkDocs'
 PLACES = {"en": "", "zh": "zh"}  # of a language's home page, below the site's
 SOFTCUDA = "softcuda"
+DEVELOPERS = "developers"  # under docs/ and on the English site: pages for contributors, no articles
 PRIMARY = "nvidia-h200"  # the device whose numbers the pages quote
+
+
+NO_ROOM = "; free some space, or write to another disk"
+NOT_OURS = "; choose a place where you may write"
+ADVICE = {  # by the error's number
+    errno.EACCES: NOT_OURS,
+    errno.EDQUOT: NO_ROOM,
+    errno.EFBIG: "; raise the limit of file sizes (ulimit -f)",
+    errno.ENOSPC: NO_ROOM,
+    errno.EPERM: NOT_OURS,
+    errno.EROFS: NOT_OURS,
+}
 
 
 class BookError(Exception):
@@ -64,6 +79,10 @@ class Book:
         except (yaml.YAMLError, AttributeError, ValueError) as error:
             raise BookError(f"{config.name}: nav: {' '.join(str(error).split())}") from None
 
+    def developers(self) -> list[Path]:
+        """The contributors' pages, which are in English only and no articles."""
+        return sorted((self.docs / DEVELOPERS).glob("*.md"))
+
     def in_reading_order(self, language: str) -> list[Path]:
         """The pages that the site's navigation lists, in its order; all pages where there is no navigation."""
         listed = [
@@ -109,17 +128,39 @@ def here() -> Book:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace `path` in one step: whoever reads it sees the old text or the new, never a half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Replace `path` in one step: a reader sees the old text or the new, never a half."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` in one step, as `write_text` does."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)  # mkstemp makes files private
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(name, 0o644)  # mkstemp makes files private
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error  # a failed write does not know where
+
+
+def write_cache(path: Path, data: Any) -> None:
+    """Keep what can be made again for the next build; a checkout that is read-only, or a full disk, keeps nothing."""
+    with suppress(OSError):
+        write_json(path, data)
+
+
+def explain(error: OSError, place: str | Path = "") -> str:
+    """What the system refused, where (`place` if the error does not know), and what to do, in one line."""
+    where = error.filename2 or error.filename or place
+    said = error.strerror or (str(error).splitlines() or [type(error).__name__])[0]
+    named = f"{os.fsdecode(where)}: " if where and isinstance(where, str | bytes | os.PathLike) else ""
+    return f"{named}{said}{ADVICE.get(error.errno or 0, '')}"
 
 
 def write_json(path: Path, data: Any) -> None:

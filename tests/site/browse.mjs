@@ -1,5 +1,6 @@
-// A page of the built site in both languages, light and dark, wide and narrow: `look(tools, URL, {en: path, zh: path})`, called by
-// browser.mjs. Each language has a browser of its own, and one page in it, which is opened anew for each way of looking.
+// A page of the built site in each of its languages, light and dark, wide and narrow: `look(tools, URL, {en: path, zh: path})`, called by
+// browser.mjs; without zh for one in English only. Each language has a browser of its own, and one page in it, which is opened anew for
+// each way of looking.
 import { ready } from "./page.mjs";
 
 const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme: "dark", width: 1280 }, narrow: { colorScheme: "light", width: 390 } };
@@ -70,7 +71,7 @@ function drawn() {
   return wrong;
 }
 
-async function whole({ page, told }, axe, language, scheme) {
+async function whole({ page, told }, axe, languages, language, scheme) {
   const shown = await page.evaluate(() => {
     const prose = () => { // code and formulas may hold what looks like one left as written
       const article = document.querySelector("article")?.cloneNode(true);
@@ -90,7 +91,7 @@ async function whole({ page, told }, axe, language, scheme) {
   if (shown.lang !== language) told(`lang is ${shown.lang}`);
   if (shown.scheme !== (scheme === "dark" ? "slate" : "default")) told(`colours are ${shown.scheme}`);
   if (shown.raw || shown.error || shown.math) told(`left as written: ${shown.raw ?? shown.error ?? "a formula"}`);
-  if (shown.alternates !== "en,x-default,zh") told(`hreflang names ${shown.alternates}`);
+  if (shown.alternates !== [...languages, "x-default"].sort().join()) told(`hreflang names ${shown.alternates}`);
   if (shown.missing) told(`${shown.missing} numbers missing`);
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] })); // all rules; only these in full
@@ -145,15 +146,16 @@ async function chooseDevice({ page, told }) {
 
 export default async function look({ browser, axe }, base, pair) {
   const problems = [];
-  await Promise.all(["en", "zh"].map(async (language, i) => {
+  const languages = Object.keys(pair);
+  await Promise.all(languages.map(async (language, i) => {
     const one = await reader(await browser(i), base, problems), here = pair[language], there = pair[language === "en" ? "zh" : "en"];
     await one.go(here, "dark");
-    await whole(one, axe, language, "dark");
+    await whole(one, axe, languages, language, "dark");
     await one.go(here, "narrow");
     await narrow(one);
     await one.go(here, "light", "?a=1");
-    await whole(one, axe, language, "light");
-    for (const kind of language === "en" ? ["h3"] : ["h2", ""]) { // there and back
+    await whole(one, axe, languages, language, "light");
+    for (const kind of there === undefined ? [] : language === "en" ? ["h3"] : ["h2", ""]) { // there and back
       await change(one, kind, there);
       await change(one, kind, here);
     }

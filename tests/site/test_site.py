@@ -65,11 +65,12 @@ def test_no_page_needs_another_host(site: Path) -> None:
         assert "@import" not in file.read_text("utf-8")
 
 
-def test_every_page_has_a_policy_and_no_handler_in_an_element(site: Path) -> None:
+def test_every_page_has_a_policy_and_nothing_runs_but_the_themes_scripts(book: Book, site: Path) -> None:
     for file in site.rglob("*.html"):
         text = file.read_text("utf-8")
-        assert "Content-Security-Policy" in text, file
-        assert not policy.HANDLER.search(re.sub(r"<(script|style|pre|code)\b.*?</\1>", "", text, flags=re.DOTALL)), file
+        hashes = len(set(policy.inline(text)))
+        assert text.partition("Content-Security-Policy")[2].partition(">")[0].count("'sha256-") == hashes > 0, file
+        assert not policy.refused(text, book.root / "theme"), file
 
 
 def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
@@ -103,6 +104,30 @@ def test_a_browser_finds_nothing_wrong(
     shared = [path for path in site.rglob("*") if path.suffix in (".css", ".js", ".woff2", ".svg", ".png")]
     unchanged.skip_if_known(request.node, [*pages, *shared], site)
     look("browse.mjs", served, {"en": page, "zh": f"zh/{page}"})
+
+
+DEVELOPERS = [f"{url(path, here().docs)}" for path in here().developers()]
+
+
+@pytest.mark.parametrize("page", DEVELOPERS)
+def test_a_browser_finds_nothing_wrong_with_the_contributors_pages(
+    page: str, served: str, look: Callable[..., None]
+) -> None:
+    look("browse.mjs", served, {"en": page})
+
+
+def test_the_contributors_pages_are_in_english_only_and_exported_nowhere(site: Path) -> None:
+    for page in DEVELOPERS:
+        text = (site / page / "index.html").read_text("utf-8")
+        assert '<link rel="alternate " hreflang="zh"' not in text
+        assert 'class="wb-time' not in text and 'class="wb-programs"' not in text and 'class="wb-cite"' not in text
+        assert not (site / "zh" / page).exists()
+    assert not list((site / "developers").rglob("*.md")) + list((site / "developers").rglob("*.ipynb"))
+    assert "developers/" not in (site / "llms.txt").read_text("utf-8")
+    for name in ("", "models/attention/"):  # links.internal says that they lead somewhere
+        text = (site / "zh" / name / "index.html").read_text("utf-8")
+        [link] = re.findall(r'<a href="([^"]*)" class="md-nav__link">\s*<span[^>]*>\s*开发者文档（英文）', text)
+        assert (site / "zh" / name / link).resolve() == (site / "developers").resolve()
 
 
 PLACES = {"en": "", "zh": "zh/"}
@@ -146,9 +171,10 @@ def test_search_engines_find_both_languages_of_every_page(site: Path) -> None:
         for entry in re.findall(r"<url>.*?</url>", (site / place / "sitemap.xml").read_text("utf-8"), re.DOTALL):
             found = re.findall(r'(?:<loc>|href=")([^"<]*)', entry)
             pages = [address.removeprefix(base).strip("/") or "." for address in found]
-            here, english, chinese, other = pages
-            assert here in (english, chinese) and other == english
-            assert chinese == f"zh/{english}".removesuffix("/.") and known >= set(pages)
+            here, english, *chinese, other = pages
+            assert here in (english, *chinese) and other == english
+            alone = english.split("/")[0] == "developers"  # the contributors' pages are in English only
+            assert chinese == ([] if alone else [f"zh/{english}".removesuffix("/.")]) and known >= set(pages)
             head = (site / here / "index.html").read_text("utf-8")
             assert f'<link rel="canonical" href="{found[0]}">' in head and "noindex" not in head
             assert re.findall(r'<link rel="alternate " hreflang="[\w-]+" href="([^"]*)">', head) == found[1:]

@@ -56,6 +56,16 @@ def test_a_chart_is_its_table_and_a_drawing_its_description():
     assert plain.of_html(drawing) == "*A tree: It has leaves.*"
 
 
+def test_code_in_a_table_stays_code():
+    """A kernel's line, in marks of colour, would else be emphasis; a table's bar is no column there either."""
+    line = '<code><span class="k">__global__</span> void f(int* a, int* b) { *a |= 1 &lt; *b; }</code>'
+    made = plain.of_html(
+        f"<table><tr><th>n</th><th>line</th></tr><tr><td>1</td><td>{line} and __all__</td></tr></table>"
+    )
+    row = r"| 1 | `__global__ void f(int* a, int* b) { *a \|= 1 < *b; }` and \_\_all\_\_ |"
+    assert made.splitlines()[-1] == row
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_page_of_the_book(language):
     for path in BOOK.pages(language):

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook import tools
-from warpbook.book import Book, BookError, write_json
+from warpbook.book import DEVELOPERS, Book, BookError, write_json
 from warpbook.site.style import FONTS, glyphs
 
 MOST_BYTES = 150_000  # compressed, on first load by a telephone
@@ -74,8 +74,9 @@ IMPORTED = re.compile(r'(?:^|[;\n])\s*(?:import|export)\b[^"\';]*["\'](\.[^"\']+
 
 
 def pages(site: Path) -> list[str]:
-    """Addresses of all pages, English ones first: `models/attention/`."""
+    """Addresses of all pages but the contributors', English ones first: `models/attention/`."""
     found = [path.parent.relative_to(site).as_posix() for path in site.rglob("index.html")]
+    found = [name for name in found if name.split("/")[0] != DEVELOPERS]
     return sorted(
         (f"{name}/" if name != "." else "" for name in found), key=lambda name: (name.startswith("zh/"), name)
     )
@@ -159,8 +160,8 @@ def look(book: Book, address: str, names: list[str], tell: Callable[[str], None]
     script = book.root / "tools" / "audit.mjs"
     command = [tools.node(), str(script), str(tools.modules(book)), chromium, address]
     found: dict[str, Seen] = {}
-    with subprocess.Popen(
-        [*command, json.dumps(names)], stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    with tools.driving(
+        subprocess.Popen([*command, json.dumps(names)], stdout=subprocess.PIPE, text=True, encoding="utf-8")
     ) as process:
         assert process.stdout
         for line in process.stdout:
@@ -186,10 +187,10 @@ def judge(book: Book, address: str, page: str) -> dict[str, float]:
     ]
     found = []
     for _ in range(RUNS):
-        done = subprocess.run(
+        done = tools.drive(
             [tools.node(), str(entry), address + page, *options],
-            capture_output=True, text=True, encoding="utf-8", env=os.environ | {"CHROME_PATH": tools.chromium() or ""},
-        )  # fmt: skip
+            env=os.environ | {"CHROME_PATH": tools.chromium() or ""},
+        )
         if done.returncode:
             raise BookError(f"Lighthouse: /{page}: {done.stderr.strip().splitlines()[-1:]}")
         report = json.loads(done.stdout)

@@ -7,7 +7,7 @@ from warpbook.pipeline.extension import parse
 from warpbook.records import claims, lines, records
 from warpbook.records.values import Values
 from warpbook.run.hashes import normal_kernel, normal_python
-from warpbook.source import goals, prose, tracks, translation
+from warpbook.source import allowed_html, goals, prose, tracks, translation
 from warpbook.source.pages import Block, Page, pair_of_pages
 
 
@@ -22,7 +22,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
                 out += unread(page) + parse(page, language, values).problems
             except BookError as error:
                 out.append(str(error))
-    if out:
+    if out := out + allowed_html.source_problems(book):
         return out
     for article in tracks.articles(book, "en"):
         out += goals.problems(pair_of_pages(book, article))

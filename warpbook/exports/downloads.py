@@ -10,11 +10,26 @@ import re
 from pathlib import Path
 
 from warpbook.blocks.ends import ARCHIVE, items, pdf_name
-from warpbook.book import LANGUAGES, write_text
+from warpbook.book import LANGUAGES, BookError, write_text
 
 LIST = re.compile(r'(<ul class="?wb-whole"?>).*?(</ul>)', re.DOTALL)
 ITEM = re.compile(r'<li><a href="?(?:\.\./)?warpbook(?:-\w+)?\.(?:zip|pdf).*?</li>')
+OURS = re.compile(r'<meta name="generator" content="mkdocs-[^"]*mkdocs-material-.*?<title>Warpbook</title>', re.DOTALL)
 HOMES = {"en": "index.html", "zh": "zh/index.html"}
+
+
+def check_built(site: Path) -> None:
+    """Raise BookError unless `site` is a folder that a build of the site made."""
+    if not is_built(site):
+        raise BookError(f"{site}: no site built by Warpbook there; build it with `make site`")
+
+
+def is_built(site: Path) -> bool:
+    """Whether the home pages say that `build` (site/builder.py) made this folder, in this or an earlier version."""
+    homes = [site / name for name in HOMES.values()]
+    if not all(home.is_file() for home in homes) or not (site / "sitemap.xml").is_file():
+        return False
+    return bool(OURS.search(homes[0].read_text("utf-8", errors="replace")))
 
 
 def made(name: str) -> bool:

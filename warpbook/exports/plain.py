@@ -10,6 +10,7 @@ import html
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import groupby
 
 from warpbook.pipeline.directives import SOURCES
 from warpbook.pipeline.parsed import Parsed
@@ -23,6 +24,12 @@ INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")
 WRAPPER = re.compile(r"</?div\b[^>]*> *")  # around Markdown (md_in_html)
 ATTRIBUTES = re.compile(r"\s*\{\s*[.#][^{}]*\}\s*$")
 BOX = re.compile(r"^(?P<indent> *)(?:!!!|\?\?\?\+?) +(?P<kind>[\w -]+?)(?: +\"(?P<title>.*)\")? *$")
+REFERENCE = re.compile(r"&#?\w+;")
+MARKUP = re.compile(  # of Markdown, Jupyter or Colab, in a text that is meant as it is
+    r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|[\\`$]"  # tags, character references, code, formulas
+    r"|\[(?=[^\]]*\][(\[:])|\](?=[(\[:])|\A[#>]|\A[-+](?=\s)"  # links, headings, quotations, lists
+    r"|\*(?=\S)|(?<=\S)\*|(?<!\w)_++(?=\S)|(?<=[^\s_])_++(?!\w)"  # emphasis
+)
 UNSAID = {"wb-switch", "wb-output__fold"}  # controls
 SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's description is taken before
 
@@ -122,8 +129,25 @@ def lines_of(markdown: str, tokens: dict[str, str]) -> list[str]:
             out.append("")
         else:
             text = INLINE.sub("", ATTRIBUTES.sub("", inner))
-            out.append((quote + html.unescape(text)).rstrip() if "&" in text else (quote + text).rstrip())
+            out.append((quote + REFERENCE.sub(resolved, text)).rstrip())
     return out
+
+
+def resolved(reference: re.Match[str]) -> str:
+    """The character that is meant, unless it would begin markup."""
+    shown = html.unescape(reference[0])
+    return reference[0] if shown in ("<", ">", "&") else shown
+
+
+def literally(text: str) -> str:
+    """A text as Markdown that shows it as it is."""
+    return MARKUP.sub(lambda match: "".join(f"\\{character}" for character in match[0]), text)
+
+
+def as_code(text: str) -> str:
+    """A text in Markdown's code marks, more of them than it has in a row."""
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{ticks} {text} {ticks}" if len(ticks) > 1 else f"`{text}`"
 
 
 def plain(text: str) -> str:
@@ -166,7 +190,8 @@ class Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.out: list[str] = []
-        self.text: list[str] = []
+        self.text: list[tuple[str, bool]] = []  # pieces, and whether each is code
+        self.code = 0  # open <code>
         self.table: Table | None = None
         self.skipped: list[str] = []  # open elements of a part that is left out
         self.span = 1  # columns of the present cell
@@ -190,23 +215,23 @@ class Reader(HTMLParser):
         elif tag in ("p", "pre", "figcaption", "summary", "li", "h1", "h2", "h3", "div", "figure"):
             self.flush()
         elif tag == "br":
-            self.text.append("\n")
+            self.text.append(("\n", False))
+        elif tag == "code":
+            self.code += 1
 
     def handle_endtag(self, tag: str) -> None:
         if self.skipped:
             while self.skipped and self.skipped.pop() != tag:
                 pass  # elements that need no end
         elif tag in ("td", "th") and self.table and self.table.rows:
-            cell = " ".join("".join(self.text).split())
-            self.table.rows[-1] += [cell] + [""] * (self.span - 1)
-            self.text = []
+            self.table.rows[-1] += [self.taken(), *[""] * (self.span - 1)]
         elif tag == "thead" and self.table:
             self.table.heads = len(self.table.rows)
         elif tag == "table" and self.table:
             self.out.append(self.table.text())
             self.table = None
         elif tag == "pre":
-            text = "".join(self.text).strip("\n")
+            text = "".join(piece for piece, _ in self.text).strip("\n")
             ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
             self.out.append(f"{ticks}text\n{text}\n{ticks}")
             self.text = []
@@ -216,17 +241,26 @@ class Reader(HTMLParser):
             self.flush("- {}")
         elif tag in ("p", "div", "figure", "h1", "h2", "h3"):
             self.flush()
+        elif tag == "code":
+            self.code = max(0, self.code - 1)
 
     def handle_data(self, data: str) -> None:
         if not self.skipped:
-            self.text.append(data)
+            self.text.append((data, self.code > 0))
+
+    def taken(self) -> str:
+        """The text so far as Markdown: code in its marks, the rest as it is."""
+        parts = [("".join(text for text, _ in run), code) for code, run in groupby(self.text, lambda piece: piece[1])]
+        self.text = []
+        return "".join(
+            as_code(" ".join(text.split())) if code and text.strip() else literally(re.sub(r"\s+", " ", text))
+            for text, code in parts
+        ).strip()
 
     def flush(self, form: str = "{}") -> None:
         if self.table:
             return
-        text = " ".join("".join(self.text).split())
-        self.text = []
-        if text:
+        if text := self.taken():
             self.out.append(form.format(text))
 
 
@@ -236,7 +270,7 @@ def of_html(made: str) -> str:
     described = ""
     if drawn and "wb-figure" in made:  # drawn by hand: its words are its title and description
         parts = [re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", drawn[0], re.DOTALL) for tag in ("title", "desc")]
-        told = [" ".join(plain(part[1]).split()) for part in parts if part]
+        told = [literally(" ".join(plain(part[1]).split())) for part in parts if part]
         described = f"*{': '.join(told)}*" if told else ""
     reader = Reader()
     reader.feed(made)

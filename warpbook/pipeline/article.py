@@ -14,7 +14,7 @@ from warpbook.blocks import citation, ends, listings, mathematics
 from warpbook.book import BookError
 from warpbook.pipeline import typography
 from warpbook.pipeline.parsed import Context
-from warpbook.source import prose, tracks, translation
+from warpbook.source import allowed_html, prose, tracks, translation
 from warpbook.source.pages import Page
 
 HEADING = re.compile(r"</h1>(?:<p class=\"wb-time.*?</p>)?|\A(?!.*</h1>)", re.DOTALL)
@@ -27,6 +27,23 @@ class Last(Treeprocessor):
 
     def run(self, root: ElementTree.Element) -> None:
         self.complete = True
+
+
+class Written(Postprocessor):
+    """Holds what the page's author wrote to the HTML that authors may write; what directives made is ours."""
+
+    def __init__(self, md: Markdown, context: Context, last: Last) -> None:
+        super().__init__(md)
+        self.context, self.last = context, last
+
+    def run(self, text: str) -> str:
+        if self.last.complete:
+            kept = self.md.htmlStash.rawHtmlBlocks
+            theirs = [html for i, html in enumerate(kept) if i not in self.context.made]
+            pieces = [text, *(html if isinstance(html, str) else self.md.serializer(html) for html in theirs)]
+            problems = allowed_html.page_problems(self.context.page, "\n".join(pieces), self.context.language)
+            self.context.parsed.problems += problems
+        return text
 
 
 class Article(Postprocessor):

@@ -64,6 +64,7 @@ class Directives(BlockProcessor):
         self.context.parsed.directives.append((match[1], shown))
         if shown:
             paragraph = ElementTree.SubElement(parent, "p")
+            self.context.made.add(self.parser.md.htmlStash.html_counter)
             paragraph.text = self.parser.md.htmlStash.store(shown)
 
     def show(self, text: str, below: str) -> str:

@@ -42,6 +42,8 @@ class Expressions(InlineProcessor):
         context = self.context
         made, note = shown(m[1], context.where(m[0]), context.page, context)
         context.parsed.values[m[1]] = made + note
+        if made.startswith("<"):
+            context.made.add(self.md.htmlStash.html_counter)
         kept = self.md.htmlStash.store(made) if made.startswith("<") else html.unescape(made)
         # A note stays in the text, for the footnotes' own processor; `Closing` takes away the braces behind it.
         return kept, m.start(0), data.rindex(note, m.start(0), m.end(0)) if note else m.end(0)

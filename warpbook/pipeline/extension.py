@@ -15,7 +15,7 @@ from pymdownx.slugs import slugify
 
 from warpbook.blocks import listings
 from warpbook.book import BookError
-from warpbook.pipeline.article import Article, Last
+from warpbook.pipeline.article import Article, Last, Written
 from warpbook.pipeline.directives import Directives, SourcesHeading
 from warpbook.pipeline.expressions import Closing, Expressions
 from warpbook.pipeline.parsed import CURRENT, Context, Parsed, Shown
@@ -72,6 +72,7 @@ class Warpbook(Extension):
         md.treeprocessors.register(Corners(md), "warpbook_corners", 17)
         md.treeprocessors.register(Terms(md, context), "warpbook_terms", -10)  # a host minds other links before
         md.treeprocessors.register(last, "warpbook_last", -100)
+        md.postprocessors.register(Written(md, context, last), "warpbook_written", 100)  # before the stash is put back
         md.postprocessors.register(Article(md, context, last), "warpbook_article", -100)
 
 
@@ -96,6 +97,7 @@ def draw(
             python += 1
         context.parsed.listings[listing.start] = Shown(block, highlight("py3" if program else listing.tag), output)
         drawn[str(md.htmlStash.html_counter)] = block  # where superfences will put this
+        context.made.add(md.htmlStash.html_counter)
         return listings.PLACE.format(listing.start) + (f"\n{output}" if output else "")
 
     return place

@@ -53,6 +53,7 @@ class Context:
     def __post_init__(self) -> None:
         self.parsed = Parsed(self.language)
         self.outputs = Outputs(self.page, self.language)
+        self.made: set[int] = set()  # places in Markdown's stash of HTML that hold ours; all others are the author's
 
     @property
     def book(self) -> Book:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from warpbook.blocks import ends, listings
 from warpbook.blocks.outputs import Outputs
-from warpbook.book import Book, BookError, write_json
+from warpbook.book import Book, BookError, write_cache
 from warpbook.exports import notebooks
 from warpbook.source.pages import Page
 
@@ -63,7 +63,7 @@ def kept(book: Book, name: str, make: Callable[[], str]) -> str:
     except (OSError, ValueError, KeyError):
         pass
     made = make()
-    write_json(file, {"key": key, "html": made})
+    write_cache(file, {"key": key, "html": made})
     return made
 
 

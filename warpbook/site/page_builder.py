@@ -14,7 +14,7 @@ from mkdocs.structure.files import get_files, set_exclusions
 from mkdocs.structure.nav import get_navigation
 from mkdocs.structure.pages import Page
 
-from warpbook.book import CONFIGS, PLACES, Book, BookError
+from warpbook.book import CONFIGS, PLACES, Book, BookError, explain
 from warpbook.site.builder import Tell, begin, configuration, messages, processes, stop
 
 
@@ -77,6 +77,8 @@ def explained(error: BaseException, language: str) -> str:
     """One line for bad input; the traceback of anything else."""
     if isinstance(error, MkDocsException):
         return f"{CONFIGS[language]}: {error}"
+    if isinstance(error, OSError):
+        return explain(error)
     if isinstance(error, Exception):
         return str(error) if isinstance(error, BookError) else traceback.format_exc()
     raise error
@@ -109,7 +111,7 @@ class Stage:
         path = (self.site / address).resolve()
         if not path.is_relative_to(self.site.resolve()):
             return False
-        if path.is_file():
+        if os.path.isfile(path):  # Path.is_file raises if the name is too long
             return None
         file = self.at.get(address) or self.at.get(f"{address}/index.html".lstrip("/"))
         if file is None:

@@ -21,13 +21,13 @@ from mkdocs.utils import get_relative_url
 
 from warpbook import tools
 from warpbook.blocks import ends
-from warpbook.book import Book, BookError, write_text
+from warpbook.book import LANGUAGES, Book, BookError, write_text
 from warpbook.exports import exports, plain
 from warpbook.pipeline import typography
 from warpbook.pipeline.parsed import CURRENT, Context
 from warpbook.records.values import Values
-from warpbook.site import feed, labs, minify, policy, prune, search, sitemap, style
-from warpbook.source import describe
+from warpbook.site import developers, feed, labs, minify, policy, prune, search, sitemap, style
+from warpbook.source import allowed_html, describe
 from warpbook.source.pages import Page
 
 log = logging.getLogger("mkdocs.warpbook")
@@ -57,6 +57,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, the feed, KaTeX's fonts, the records that numbers link to, a lab page a program."""
+    if state.language == LANGUAGES[0] and config.plugins["material/search"].config.enabled:  # once for a whole site
+        for problem in allowed_html.source_problems(state.book):
+            log.warning(problem)
     parts = (f"{style.FOLDER}/", f"{search.FOLDER}/")
     for file in [file for file in files if file.src_uri.startswith(parts) or style.is_theirs(file.src_uri)]:
         files.remove(file)
@@ -70,6 +73,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, f"{style.FONTS}/{path.name}", abs_src_path=str(path)))
     for path in sorted(state.book.records.glob("*/*.json")):
         files.append(File.generated(config, state.book.relative(path), abs_src_path=str(path)))
+    developers.add(files, state.book, state.language, config)
     for article in state.book.articles():
         for path in state.book.programs(article):
             address = ends.address(state.book, path)
@@ -99,6 +103,7 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     articles = [page for page in nav.pages if not page.is_index or page.is_homepage]
     for one, other in pairwise(articles):
         one.next_page, other.previous_page = other, one
+    developers.arrange(nav, state.book, state.language)
     return nav
 
 
@@ -114,6 +119,9 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
         page.meta["title"] = page.file.src_uri.removeprefix(labs.PREFIX)
         page.meta["hide"] = ["toc"]  # it has no headings; the code is as wide as the page
         page.meta["description"] = html.escape(describe.lab(state.book, page.file.src_uri, state.language))
+        return markdown
+    if developers.is_one(page.file.src_uri):
+        page.meta["description"] = html.escape(str(page.meta.get("description", "")))
         return markdown
     source = Page(state.book, Path(str(page.file.abs_src_path)))
     try:
@@ -133,6 +141,12 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
         for problem in problems:
             log.warning(problem)
         return typography.tidy(made, state.language)
+    if developers.is_one(name):
+        content = typography.tidy(content, state.language)
+        if config.plugins["material/search"].config.enabled:
+            stem = name.removesuffix(".md")
+            state.documents[name] = search.documents(state.book, state.language, stem, page.url or "", content)
+        return content
     context = CURRENT.get()
     if not context:
         return content
@@ -178,7 +192,9 @@ def on_template_context(context: Any, template_name: str, config: MkDocsConfig) 
 
 def alternates(config: MkDocsConfig, page: MkDocsPage) -> list[dict[str, str]]:
     found = {one["lang"]: absolute(config, one["path"]) + twin(one["lang"], page) for one in config.extra["alternate"]}
-    return sitemap.alternates(config.extra["alternate"], found)
+    source = Path(page.file.src_uri)
+    languages = [one for one in config.extra["alternate"] if is_in(one["lang"], source)]
+    return sitemap.alternates(languages or config.extra["alternate"], found)
 
 
 def twin(language: str, page: MkDocsPage) -> str:
@@ -187,6 +203,8 @@ def twin(language: str, page: MkDocsPage) -> str:
 
 
 def is_in(language: str, source: Path) -> bool:
+    if developers.is_one(source.as_posix()):
+        return language == developers.LANGUAGE
     return source.parts[0] == labs.PREFIX.strip("/") or (state.book.docs / language / source).exists()
 
 
@@ -214,7 +232,16 @@ def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
     )
     output = named(re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output))
     output = minify.page(valid(search.place(output)))
-    return output if config.extra.get("serving") else policy.with_policy(output)  # live reload is an inline script
+    theme = state.book.root / "theme"
+    if found := policy.refused(output, theme):
+        name = page.file.src_uri
+        source = Path(str(page.file.abs_src_path))
+        lines = allowed_html.prose_of(Page(state.book, source)) if source.suffix == ".md" else []
+        for problem in allowed_html.located(found, lines, allowed_html.sources(state.book, state.language)):
+            log.warning(f"{name}: {problem}" if problem in {one.says for one in found} else problem)
+    return (
+        output if config.extra.get("serving") else policy.with_policy(output, theme)
+    )  # live reload is an inline script
 
 
 def valid(output: str) -> str:
@@ -227,7 +254,9 @@ def valid(output: str) -> str:
 def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
     """404.html is no page."""
     output = valid(search.place(output))
-    return policy.with_policy(output) if template_name.endswith(".html") and not config.extra.get("serving") else output
+    if config.extra.get("serving") or not template_name.endswith(".html"):
+        return output
+    return policy.with_policy(output, state.book.root / "theme")
 
 
 @event_priority(-50)  # after Material has written its index

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpbook.book import CONFIGS, LANGUAGES, Book, BookError
+from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, Book, BookError
 from warpbook.source import goals, reading
 from warpbook.source.errata import moved
 from warpbook.source.pages import Page
@@ -100,7 +100,7 @@ def read(book: Book, language: str) -> list[Track]:
     """The tracks of the navigation, if there is one. Raises BookError for one without its own <track>/index.md."""
     out = []
     for title, pages in book.navigation(language):
-        if isinstance(pages, str):
+        if isinstance(pages, str) or (pages and Path(pages[0][1]).parent.name == DEVELOPERS):
             continue
         entries = [Entry(name, Page(book, book.docs / language / page)) for name, page in pages]
         if not entries or entries[0].page.path.name != "index.md":

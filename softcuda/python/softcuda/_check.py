@@ -295,7 +295,7 @@ def main(arguments: list[str]) -> int:
             strict, arguments = True, arguments[1:]
             continue
         if arguments[0] == "--seed":  # `softcuda run` reads it
-            _cli.check_seed("check", arguments)
+            _cli.check_seed(arguments)
             seed, arguments = arguments[:2], arguments[2:]
             continue
         file, arguments = _output.take_file("check", arguments)

@@ -116,7 +116,7 @@ def wait(command: list[str], environment: dict[str, str], let_signals_in: Callab
             os._exit(1)
         let_signals_in()
 
-    child = subprocess.Popen(command, env=os.environ | environment, preexec_fn=begin)
+    child = subprocess.Popen(command, env=os.environ | environment, preexec_fn=begin, close_fds=False)
     while child.poll() is None:
         came = signal.sigtimedwait(HANDED_ON | {signal.SIGCHLD}, 1)
         if came is None or came.si_signo == signal.SIGCHLD or came.si_code > 0:

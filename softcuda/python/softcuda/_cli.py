@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import difflib
 import os
 import platform
 import runpy
@@ -12,7 +13,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from softcuda import __version__, _output, _select, _settings, _toolkit
+from softcuda import __version__, _output, _select, _toolkit
 
 USAGE = {
     "run": "softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]",
@@ -99,25 +100,25 @@ def check_program(command: str, arguments: list[str]) -> None:
         sys.exit(f"softcuda: {mistake}")
 
 
-def check_seed(command: str, arguments: list[str]) -> None:
+def check_seed(arguments: list[str]) -> None:
     """End with one line if `--seed N ...` has no seed."""
     seed = "".join(arguments[1:2])
     if not seed.isdecimal() or len(seed) > 20 or int(seed) >= 2**64:
-        sys.exit(f"softcuda: {command} --seed {seed} is not a whole number below 2**64 (0: no shuffling)")
+        sys.exit(f"softcuda: --seed {seed} is not a whole number below 2**64 (0: no shuffling)")
 
 
 def run(arguments: list[str]) -> int:
     """Run a program or module on softcuda whatever the machine has, as `python` would run it."""
     if arguments[:1] == ["--seed"]:  # the order of warps and blocks, shuffled
-        check_seed("run", arguments)
+        check_seed(arguments)
         os.environ["SOFTCUDA_SEED"] = arguments[1]
         arguments = arguments[2:]
     check_program("run", arguments)
     module = arguments[:1] == ["-m"]
     arguments = arguments[module:]
-    os.environ["SOFTCUDA"] = "force"  # child processes inherit it
     try:
         _select.check_settings()
+        os.environ["SOFTCUDA"] = "force"  # child processes inherit it
         _select.activate_once()  # for programs, too, that open libcuda.so.1 in a way the hook does not see
     except _select.SelectError as error:
         sys.exit(str(error))
@@ -251,7 +252,8 @@ def main() -> int:
         return int(not _output.show(help_on_all()))
     if command not in USAGE:
         known = ", ".join(USAGE)
-        hint = _settings.did_you_mean(command, list(USAGE))
+        near = difflib.get_close_matches(command, USAGE, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
         sys.exit(f"softcuda: there is no command {command}, only {known}{hint}")
     if arguments[:1] in (["-h"], ["--help"]):
         return int(not _output.show(help_on(command)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 
+PREFIX = "SOFTCUDA_"
 NAMES = (
     "SOFTCUDA_BUILD",
     "SOFTCUDA_DEVICE",
@@ -23,17 +24,15 @@ NAMES = (
 )
 
 
-def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
-    """ "; did you mean …?" if one of `known` is near."""
-    near = difflib.get_close_matches(word, known, 1, 0.6)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def mistake() -> str:
     """What is wrong with the names, and with what this package reads itself; empty: nothing."""
     for name in os.environ:
-        if name.startswith("SOFTCUDA_") and name not in NAMES:
-            return f"{name} is no setting of softcuda's{did_you_mean(name, NAMES)}"
+        if name.startswith(PREFIX) and name not in NAMES:
+            near = difflib.get_close_matches(
+                name.removeprefix(PREFIX), [known.removeprefix(PREFIX) for known in NAMES], 1
+            )
+            hint = f"; did you mean {PREFIX}{near[0]}?" if near else ""
+            return f"{name} is no setting of softcuda's{hint}"
     if (wanted := os.environ.get("SOFTCUDA", "").lower()) not in ("", "auto", "force", "1", "0", "never"):
         return f"SOFTCUDA={wanted} is not one of force, 0, auto"
     if (quiet := os.environ.get("SOFTCUDA_QUIET", "")) not in ("", "0", "1"):

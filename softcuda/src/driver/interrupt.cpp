@@ -34,8 +34,7 @@ struct Python {
         const bool all = find(is_initialized, "Py_IsInitialized") && find(take_gil, "PyGILState_Ensure") &&
                          find(give_gil, "PyGILState_Release") && find(check_signals, "PyErr_CheckSignals") &&
                          find(fetch, "PyErr_Fetch") && find(restore, "PyErr_Restore") &&
-                         find(matches, "PyErr_GivenExceptionMatches") &&
-                         find(add_pending_call, "Py_AddPendingCall") &&
+                         find(matches, "PyErr_GivenExceptionMatches") && find(add_pending_call, "Py_AddPendingCall") &&
                          find(keyboard_interrupt, "PyExc_KeyboardInterrupt");
         if (!all) is_initialized = nullptr;
     }
@@ -62,7 +61,6 @@ const Python& python() {
 
 // Of Python's main thread, with the GIL held: what Python is to raise once the cu* function has returned.
 Exception to_raise;
-std::atomic<uint64_t> raised{0};  // how often that happened
 
 int raise_now(void*) {
     python().give_exception(std::exchange(to_raise, {}));
@@ -89,7 +87,6 @@ void look_for_signals() {
         } else {
             to_raise = came;
             python().add_pending_call(raise_now, nullptr);
-            ++raised;
             ++interrupts;
         }
     }
@@ -97,13 +94,11 @@ void look_for_signals() {
     python().give_gil(gil);
 }
 
-WaitForWork::WaitForWork(const Context& context)
-    : context_(context), cut_before_(context.cut_launches), raised_before_(raised) {}
+WaitForWork::WaitForWork(const Context& context) : context_(context), cut_before_(context.cut_launches) {}
 
 void WaitForWork::end() const {
     if (context_.failed()) fail(context_.error());
-    if (context_.cut_launches == cut_before_) return;
-    if (in_main_thread() && raised != raised_before_) return;  // Python raises what its handler wanted
+    if (context_.cut_launches == cut_before_ || in_main_thread()) return;  // there Python raises, or has raised
     fail(CUDA_ERROR_LAUNCH_TIMEOUT, "what this thread waited for was interrupted");
 }
 

@@ -29,11 +29,12 @@ void look_for_signals();
 class WaitForWork {
   public:
     explicit WaitForWork(const Context& context);
-    void end() const;  // throws Fail if the context has failed, or an interrupt cut the work and nobody raises
+    void end()
+        const;  // throws Fail if the context has failed, or if an interrupt cut work and this thread does not know
 
   private:
     const Context& context_;
-    const uint64_t cut_before_, raised_before_;
+    const uint64_t cut_before_;
 };
 
 }  // namespace softcuda::driver

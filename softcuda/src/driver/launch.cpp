@@ -318,9 +318,9 @@ constexpr size_t old_param_limit = 32764;
 CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
     return in_context([&](auto&) {
         if (x <= 0 || y <= 0 || z <= 0)
-            fail_launch(*find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,
-                        "a block of (" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) +
-                            ") threads");
+            fail_launch(
+                *find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,
+                "a block of (" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ") threads");
         const uint64_t most = uint64_t(device().attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
         if (uint64_t(x) * uint64_t(y) * uint64_t(z) > most)  // what else may be wrong with it, the launch tells
             fail_launch(*find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,

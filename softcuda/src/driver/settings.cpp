@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "driver/errors.h"
 #include "driver/scheduler.h"
@@ -35,34 +34,31 @@ struct Mistake {
 // All there are.  The Python package knows the same (_settings.py); what has no comment is in the README.
 constexpr std::string_view names[] = {
     "SOFTCUDA_BUILD",  // which build softcuda's own tests test
-    "SOFTCUDA_DEVICE",
-    "SOFTCUDA_DEVICES",
+    "SOFTCUDA_DEVICE",  "SOFTCUDA_DEVICES",
     "SOFTCUDA_INSPECT",  // from softcuda's commands to the driver, and so is _TRACE
     "SOFTCUDA_LIBRARY",  // another libcuda.so.1
     "SOFTCUDA_MEMORY",
     "SOFTCUDA_PYTHON",  // from the Python package to its nvcc, and so is _TOOLKIT
-    "SOFTCUDA_QUIET",
-    "SOFTCUDA_SEED",
-    "SOFTCUDA_SIMD",
-    "SOFTCUDA_THREADS",
-    "SOFTCUDA_TIMEOUT",
-    "SOFTCUDA_TOOLKIT",
-    "SOFTCUDA_TRACE",
+    "SOFTCUDA_QUIET",   "SOFTCUDA_SEED",    "SOFTCUDA_SIMD",  "SOFTCUDA_THREADS",
+    "SOFTCUDA_TIMEOUT", "SOFTCUDA_TOOLKIT", "SOFTCUDA_TRACE",
 };
 
-// Letters to change, put in or leave out to make one of the other.
+// Letters to change, put in, leave out, or swap with their neighbour to make one of the other.
 size_t distance(std::string_view from, std::string_view to) {
-    std::vector<size_t> row(to.size() + 1);
-    for (size_t j = 0; j <= to.size(); ++j) row[j] = j;
-    for (size_t i = 0; i < from.size(); ++i) {
-        size_t corner = std::exchange(row[0], i + 1);
-        for (size_t j = 0; j < to.size(); ++j) {
-            const size_t changed = corner + (from[i] != to[j]);
-            corner = row[j + 1];
-            row[j + 1] = std::min({changed, corner + 1, row[j] + 1});
+    std::vector<std::vector<size_t>> steps(from.size() + 1, std::vector<size_t>(to.size() + 1));
+    for (size_t i = 0; i <= from.size(); ++i)
+        for (size_t j = 0; j <= to.size(); ++j) {
+            size_t& least = steps[i][j];
+            if (i == 0 || j == 0) {
+                least = i + j;
+                continue;
+            }
+            const bool same = from[i - 1] == to[j - 1];
+            least = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, steps[i - 1][j - 1] + !same});
+            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
+                least = std::min(least, steps[i - 2][j - 2] + 1);
         }
-    }
-    return row.back();
+    return steps[from.size()][to.size()];
 }
 
 void check_names() {
@@ -73,7 +69,7 @@ void check_names() {
         const auto* nearest =
             std::ranges::min_element(names, {}, [&](std::string_view known) { return distance(name, known); });
         std::string text = std::string(name) + " is no setting of softcuda's";
-        if (distance(name, *nearest) <= 3) text += "; did you mean " + std::string(*nearest) + "?";
+        if (distance(name, *nearest) <= 2) text += "; did you mean " + std::string(*nearest) + "?";
         throw Mistake{std::move(text)};
     }
 }

@@ -29,7 +29,8 @@ void Record::write_out() {
     if (good()) return;
     const int error = errno;
     lost_ = true;
-    if (const int mark = ::open((path_ + ".lost").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); mark >= 0) ::close(mark);
+    if (const int mark = ::open((path_ + ".lost").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); mark >= 0)
+        ::close(mark);
     const std::string line = "softcuda: cannot record what kernels do, in " + path_ + ": " +
                              (error ? std::strerror(error) : "writing fails") + "\n";
     if (::write(2, line.data(), line.size()) < 0) return;  // then nobody listens

@@ -213,7 +213,8 @@ void Tracer::close(Step& step, bool ran) {
 
 void Tracer::flush() {
     for (; !steps_.empty() && !steps_.front().open; steps_.pop_front()) out_ << steps_.front().text;
-    if (count_ % 256 == 0 || count_ == wanted_.steps) out_.write_out();  // so that a run that is killed leaves most of it
+    if (count_ % 256 == 0 || count_ == wanted_.steps)
+        out_.write_out();  // so that a run that is killed leaves most of it
 }
 
 // Row by row; of a predicate its lanes, as a mask.

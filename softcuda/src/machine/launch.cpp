@@ -163,8 +163,8 @@ Block* Worker::make_block() {
     block.frames = static_cast<std::byte*>(std::aligned_alloc(64, block.frame_stride * warps));
     if (!block.frames) throw std::bad_alloc();
     // Where the order of warps may show in the result (atomics with results, volatile reads, printf), it stays the plain one.
-    block.may_step = warps > 1 && threads % warp_size == 0 && !launch.observer && launch.machine->shuffle_seed == 0 &&
-                     launch.kernel->steppable && !launch.kernel->ordered;
+    block.may_lockstep = warps > 1 && threads % warp_size == 0 && !launch.observer &&
+                         launch.machine->shuffle_seed == 0 && launch.kernel->lockstep_safe && !launch.kernel->ordered;
     for (size_t i = 0; i < warps; ++i) {
         block.warps.push_back(std::make_unique<WarpState>());
         WarpState& warp = *block.warps.back();
@@ -178,9 +178,9 @@ Block* Worker::make_block() {
         block.order.push_back(static_cast<uint32_t>(i));
         block.all_warps.push_back(&warp);
     }
-    // With few warps a lead costs as much as it saves.
-    if (block.may_step && launch.kernel->lead && warps >= 4 && launch.config->block.x % warp_size == 0)
-        block.lead = std::make_unique<Lead>(block, *launch.kernel->lead);
+    // With few warps, bases kept apart cost as much as they save.
+    if (block.may_lockstep && launch.kernel->bases && warps >= 4 && launch.config->block.x % warp_size == 0)
+        block.bases = std::make_unique<AffineBases>(block, *launch.kernel->bases);
     return &block;
 }
 
@@ -196,8 +196,8 @@ void Worker::start_block(Block& block, uint64_t number) {
     for (Barrier& barrier : block.barriers) barrier.pending = false;
     // Shared memory holds nothing of use at the start of a block; let it look wrong.
     if (block.shared) std::memset(block.shared, 0xCD, block.shared_bytes);
-    const bool led = block.lead && block.lead->begin();
-    block.code = led ? launch.kernel->led.data() : launch.kernel->steps(launch.observer).data();
+    const bool affine = block.bases && block.bases->begin();
+    block.code = affine ? launch.kernel->affine.data() : launch.kernel->stream(launch.observer).data();
     if (launch.machine->shuffle_seed) std::shuffle(block.order.begin(), block.order.end(), random_);
     for (auto& warp : block.warps) warp->start(*launch.kernel);
     if (launch.observer) launch.observer->block_begin(block.warps[0]->place());
@@ -297,15 +297,15 @@ bool Worker::run_turn(Cluster& cluster) {
         bool preempted = false;
         for (size_t i = 0; i < blocks.size();) {
             Block& block = *blocks[i];
-            if (block.in_step()) {
+            if (block.in_lockstep()) {
                 uint64_t spins = 0;
                 for (auto& warp : block.warps) spins -= warp->spin_total;
-                const int64_t work = block.run_in_step(warp_slice);
+                const int64_t work = block.run_lockstep(warp_slice);
                 has_run(work);
                 for (auto& warp : block.warps) spins += warp->spin_total;
                 cluster.spins += spins;
                 progress = true;
-                if (work >= warp_slice && block.live) {  // in step still, or about to part
+                if (work >= warp_slice && block.live) {  // in lockstep still, or about to part
                     preempted = true;
                     ++i;
                     continue;

@@ -3,11 +3,12 @@
 // A lane writes only its own elements of a row, and what a lane does is one path through the function.  So two registers
 // may share a row if no path has both alive, however the lanes of a warp diverge; and if their elements have the same
 // size, since else lane 3's element of one would lie over lane 7's of the other.
-#include "machine/sharing.h"
+#include "machine/register_allocation.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_set>
+
+#include "machine/effects.h"
+#include "machine/optimisations.h"
 
 namespace softcuda {
 
@@ -16,32 +17,24 @@ using ptx::OperandKind;
 
 namespace {
 
-// Instructions whose first operand is written for every active lane, and not read.  Of all others, what they mention
-// counts as read: such a register's row is shared less, and nothing else.
-const std::unordered_set<std::string_view>& writing_opcodes() {
-    static const std::unordered_set<std::string_view> opcodes = {
-        "abs",  "add",   "addc", "and",  "bfe",   "bfi",  "bfind", "brev",  "clz",   "cnot",     "copysign", "cos",
-        "cvt",  "cvta",  "div",  "dp2a", "dp4a",  "ex2",  "fma",   "ld",    "ldu",   "led.setp", "lg2",      "lop3",
-        "mad",  "mad24", "madc", "max",  "min",   "mma",  "mov",   "mul",   "mul24", "neg",      "not",      "or",
-        "popc", "prmt",  "rcp",  "rem",  "rsqrt", "sad",  "selp",  "set",   "setp",  "shf",      "shfl",     "shl",
-        "shr",  "sin",   "slct", "sqrt", "sub",   "subc", "tanh",  "testp", "xor"};
-    return opcodes;
-}
-
 bool whole(const Operand& operand) {  // no %r1.b0
     return operand.kind != OperandKind::address && operand.name.empty() &&
            std::all_of(operand.elements.begin(), operand.elements.end(), whole);
 }
 
+// Unless it is sure that its first operand is only written, what an instruction mentions counts as read: such a register's
+// row is shared less, and nothing else.
 struct Touched {
     std::vector<int32_t> read, written;
 };
 Touched touched(const ptx::Instruction& instruction) {
     Touched result;
     if (instruction.predicate >= 0) result.read.push_back(instruction.predicate);
+    const Effect effect = effect_of(instruction);
+    const bool writes_first = effect == Effect::pure || effect == Effect::writes_first;
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
-        const bool writes = i == 0 && instruction.predicate < 0 && writing_opcodes().contains(instruction.opcode);
+        const bool writes = i == 0 && instruction.predicate < 0 && writes_first;
         mentioned(operand, writes && whole(operand) ? result.written : result.read);
     }
     return result;
@@ -77,17 +70,18 @@ class Liveness {
 };
 
 bool ends_block(const ptx::Instruction& i) {
-    return i.opcode == "bra" || i.opcode == "brx" || i.opcode == "ret" || i.opcode == "exit";
+    const Flow flow = operation_table().facts(i.opcode).flow;
+    return flow == Flow::branch || flow == Flow::branch_table || flow == Flow::ret || flow == Flow::exit;
 }
 
 void Liveness::split() {
-    std::vector<bool> leads(function.body.size() + 1, false);
-    leads[0] = true;
-    for (const auto& [name, at] : function.labels) leads[at] = true;
+    std::vector<bool> begins(function.body.size() + 1, false);
+    begins[0] = true;
+    for (const auto& [name, at] : function.labels) begins[at] = true;
     for (size_t i = 0; i < function.body.size(); ++i)
-        if (ends_block(function.body[i])) leads[i + 1] = true;
+        if (ends_block(function.body[i])) begins[i + 1] = true;
     for (size_t i = 0; i < function.body.size(); ++i) {
-        if (leads[i]) blocks.emplace_back().begin = i;
+        if (begins[i]) blocks.emplace_back().begin = i;
         blocks.back().end = i + 1;
         block_at_.push_back(blocks.size() - 1);
     }
@@ -161,22 +155,13 @@ std::vector<Interval> intervals(const Liveness& live) {
 
 }  // namespace
 
-std::vector<int32_t> may_write(const ptx::Instruction& instruction) {
-    std::vector<int32_t> registers;
-    const bool known = writing_opcodes().contains(instruction.opcode);
-    const size_t count = known ? std::min<size_t>(1, instruction.operands.size()) : instruction.operands.size();
-    if (instruction.opcode != "st" && instruction.opcode != "bar" && instruction.opcode != "barrier")
-        for (size_t i = 0; i < count; ++i) mentioned(instruction.operands[i], registers);
-    return registers;
-}
-
-RegisterSharing share_registers(const ptx::Function& function, const std::vector<bool>& kept) {
+RegisterAllocation allocate_registers(const ptx::Function& function, const std::vector<bool>& kept) {
     const size_t count = function.registers.size();
-    RegisterSharing result;
+    RegisterAllocation result;
     for (size_t r = 0; r < count; ++r) result.fresh.push_back(!kept[r]);
-    for (size_t r = 0; r < count; ++r) result.leader.push_back(static_cast<int32_t>(r));
+    for (size_t r = 0; r < count; ++r) result.row_of.push_back(static_cast<int32_t>(r));
     constexpr size_t most = size_t(1) << 28;  // bits; beyond, the memory for this would be more than it saves
-    if (function.body.empty()) return result;
+    if (function.body.empty() || !optimisations().registers) return result;
     Liveness live(function);
     if (live.size() > most) return result;
     live.solve();
@@ -196,7 +181,7 @@ RegisterSharing share_registers(const ptx::Function& function, const std::vector
 
     struct Held {
         int64_t end;
-        int32_t leader;
+        int32_t row_of;
     };
     std::vector<Held> held[17];  // by size of element: rows and until when they are taken
     for (size_t r : order) {
@@ -208,7 +193,7 @@ RegisterSharing share_registers(const ptx::Function& function, const std::vector
             rows.push_back({alive[r].end, static_cast<int32_t>(r)});
         } else {
             free->end = alive[r].end;
-            result.leader[r] = free->leader;
+            result.row_of[r] = free->row_of;
         }
     }
     return result;

@@ -1,5 +1,5 @@
-"""How blocks advance when nobody watches: their warps in step, what is the same for all blocks computed once, inner
-products as one operation.  With a seed, warps take turns instead."""
+"""How blocks advance without an observer: lockstep warps, hoisted instructions, fused dot products.  With a seed, warps
+take turns instead."""
 
 from __future__ import annotations
 
@@ -47,7 +47,48 @@ def test_a_fault_in_a_later_warp_names_its_thread(run, settings: dict[str, int])
     assert "just past the end" in done.fault and "(st.global.u32)" in done.fault
 
 
-# --- inner products.  %r5 and %r6 are the two addresses, which move between two rounds; the last load has %r5's too.
+# %r5 is the thread's number, and then what the barrier counts.
+COUNTED = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry counted(.param .u64 in, .param .u64 out)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %tid.x;
+    add.s32 %r5, %r1, 0;
+    setp.lt.u32 %p1, %r1, 40;
+    bar.red.popc.u32 %r5, 0, %p1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    ld.global.u32 %r6, [%rd4];
+    mul.wide.u32 %rd5, %r1, 4;
+    add.s64 %rd6, %rd2, %rd5;
+    st.global.u32 [%rd6], %r6;
+    ret;
+}
+"""
+
+
+def test_a_register_that_a_barrier_writes_is_not_hoisted(run, tmp_path) -> None:
+    path = tmp_path / "counted.ptx"
+    path.write_text(COUNTED)
+    done = run("counted", "buf:i32:128:iota", "buf:i32:128:zero", ptx=path, block=128)
+    assert done.buffers[1] == [40] * 128
+
+
+@pytest.mark.parametrize("paths", ["none", "no-hoisting", "no-affine,no-dots", "none,lockstep", "none,registers,plans"])
+def test_any_fast_path_may_be_turned_off(run, paths: str) -> None:
+    done = run("parting_and_meeting", "buf:i32:2304", "i32:5", "i32:-3", grid="3,4,2", block=96, optimise=paths)
+    blocks = itertools.product(*(range(n) for n in (2, 4, 3)))
+    assert done.buffers[0] == [x for z, y, b in blocks for x in parting_and_meeting((b, y, z), 5, -3)]
+
+
+# --- fused dot products.  %r5 and %r6 are the two addresses, which move between two rounds; the last load has %r5's,
+# too.
 
 PRODUCTS = """.version 8.0
 .target sm_90
@@ -131,7 +172,7 @@ def source(tmp_path):
 @pytest.mark.parametrize("simd", SIMD)
 @pytest.mark.parametrize("idle", [0, 40], ids=["all", "some idle"])
 @pytest.mark.parametrize(("a_step", "b_step"), [(4, 0), (0, 4), (4, 4), (12, 0), (8, 12)])
-def test_inner_products(run, source, a_step: int, b_step: int, idle: int, simd: str) -> None:
+def test_fused_dots(run, source, a_step: int, b_step: int, idle: int, simd: str) -> None:
     arguments = ["buf:f32:64:iota", "buf:f32:64:zero", f"u32:{a_step}", f"u32:{b_step}"]
     done = run("products", *arguments, ptx=source(idle=idle), block=64, grid=2, simd=simd)
     assert not done.fault
@@ -139,7 +180,7 @@ def test_inner_products(run, source, a_step: int, b_step: int, idle: int, simd: 
 
 
 @pytest.mark.parametrize("simd", SIMD)
-def test_an_inner_product_that_is_no_number_is_the_canonical_one(run, source, simd: str) -> None:
+def test_a_fused_dot_that_is_no_number_is_the_canonical_nan(run, source, simd: str) -> None:
     """All words of the tile are a NaN with a payload."""
     done = run(
         "products", f"buf:u32:64:{0xFFC12345}", "buf:u32:64:zero", "u32:4", "u32:0", ptx=source(), block=64, simd=simd
@@ -152,7 +193,7 @@ def test_an_inner_product_that_is_no_number_is_the_canonical_one(run, source, si
     ("last", "says"),
     [(1 << 20, "but the block's shared memory ends"), (6, "which is no multiple of 4"), (-1 << 20, "illegal address")],
 )
-def test_a_fault_within_an_inner_product_names_its_load(run, source, last: int, says: str, simd: str) -> None:
+def test_a_fault_within_a_fused_dot_names_its_load(run, source, last: int, says: str, simd: str) -> None:
     arguments = ["buf:f32:64:iota", "buf:f32:64:zero", "u32:4", "u32:4"]
     path = source(last=last)
     line = 1 + path.read_text().splitlines().index(f"    ld.shared.f32 %f9, [%r5+{last}];")

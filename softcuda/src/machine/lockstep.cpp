@@ -1,4 +1,4 @@
-// Warps of a block in step.
+// Lockstep warps.
 //
 // While all warps of a block stand at one instruction with all their lanes, they advance together: each operation runs
 // for one warp after the other before the next operation begins.  So the cost of finding out what to do is shared, the
@@ -36,18 +36,18 @@ void run_for_all(Warp* const* warps, size_t count, const Op& op) {
         return;
     }
     Warp& first = *warps[0];
-    first.in_step = static_cast<uint32_t>(count);
-    first.mates = warps;
+    first.lockstep_count = static_cast<uint32_t>(count);
+    first.lockstep_warps = warps;
     op.exec(first, op, all_lanes);
-    if (first.in_step == 1) return;
-    first.in_step = 1;
+    if (first.lockstep_count == 1) return;
+    first.lockstep_count = 1;
     for (size_t i = 1; i < count; ++i) op.exec(*warps[i], op, all_lanes);
 }
 
 }  // namespace
 
-bool Block::in_step() const {
-    if (!may_step) return false;
+bool Block::in_lockstep() const {
+    if (!may_lockstep) return false;
     const Group* leader = nullptr;
     for (const auto& warp : warps) {
         if (warp->groups.size() != 1) return false;
@@ -61,7 +61,7 @@ bool Block::in_step() const {
 }
 
 // Whether every warp comes to a barrier of the whole block, and nobody waits for its result.
-bool Block::barrier_in_step(const Op& op) {
+bool Block::pass_barrier_in_lockstep(const Op& op) {
     if (op.predicate != Op::no_row) return false;
     uint32_t id = 0;
     for (const auto& warp : warps) {
@@ -76,7 +76,7 @@ bool Block::barrier_in_step(const Op& op) {
 }
 
 // Until they part, have ended, or the slice is used; returns the work done.
-int64_t Block::run_in_step(int64_t slice) {
+int64_t Block::run_lockstep(int64_t slice) {
     const size_t count = warps.size(), at_once = warps_at_once(*this);
     for (const auto& warp : warps) {
         warp->current = &warp->kernel_frame;
@@ -114,7 +114,7 @@ int64_t Block::run_in_step(int64_t slice) {
                 break;
             }
             case Flow::barrier:
-                together = barrier_in_step(*op);
+                together = pass_barrier_in_lockstep(*op);
                 if (together) ++op;
                 break;
             case Flow::meet:

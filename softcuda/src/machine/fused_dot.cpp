@@ -1,4 +1,4 @@
-#include "machine/dots.h"
+#include "machine/fused_dot.h"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ bool is_fma(const Instruction& i) {
 
 }  // namespace
 
-std::vector<DotPlace> find_dots(const ptx::Function& function) {
+std::vector<FusedDotPlace> find_fused_dots(const ptx::Function& function) {
     std::vector<uint32_t> mentions(function.registers.size(), 0);
     for (const Instruction& instruction : function.body) {
         std::vector<int32_t> registers;
@@ -53,13 +53,13 @@ std::vector<DotPlace> find_dots(const ptx::Function& function) {
         return x.reg != y.reg && multiplies && keeps_bases && passing(x) && passing(y);
     };
     auto base = [&](size_t at) { return body[at].operands[1].reg; };
-    std::vector<DotPlace> places;
+    std::vector<FusedDotPlace> places;
     for (size_t at = 0; at < body.size();) {
         if (!is_step(at)) {
             ++at;
             continue;
         }
-        DotPlace place{at, 1};
+        FusedDotPlace place{at, 1};
         for (size_t next = at + 3;
              is_step(next) && !labelled[next] && base(next) == base(at) && base(next + 1) == base(at + 1);
              next += 3, ++place.steps) {
@@ -73,7 +73,7 @@ std::vector<DotPlace> find_dots(const ptx::Function& function) {
     return places;
 }
 
-bool make_dot(Exec exec, const Op* parts, size_t steps, Op& op, Dot& dot) {
+bool make_fused_dot(Exec exec, const Op* parts, size_t steps, Op& op, FusedDot& dot) {
     if (!exec) return false;
     dot.parts = parts;
     const auto signed_offset = [](const Op& load) { return int64_t(int32_t(static_cast<uint32_t>(load.imm))); };

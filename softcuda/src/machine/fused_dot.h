@@ -1,5 +1,5 @@
-// Inner products: runs of  ld.shared x, [a + i]; ld.shared y, [b + j]; fma sum, x, y, sum  with the same a and b, as loops
-// over tiles are when they are unrolled.  They run as one operation, which keeps the sum and what it knows of a and b in the
+// Fused dot products: runs of  ld.shared x, [a + i]; ld.shared y, [b + j]; fma sum, x, y, sum  with the same a and b, as
+// unrolled loops over tiles are.  They run as one operation, which keeps the sum and what it knows of a and b in the
 // CPU's registers; where that does not go (addresses far apart, idle lanes, a fault), as the instructions that they are.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace softcuda {
 
-struct DotPlace {
+struct FusedDotPlace {
     size_t first = 0, steps = 0;  // instructions `first` to `first + 3 * steps`
 };
 // Where nobody else reads what the loads and all sums but the last leave in their registers.
-std::vector<DotPlace> find_dots(const ptx::Function& function);
+std::vector<FusedDotPlace> find_fused_dots(const ptx::Function& function);
 
 // Op::extra.  Op::a, b: rows of the two addresses, c: of the sum before, dst: of the sum behind.
-struct Dot {
+struct FusedDot {
     struct Step {
         uint32_t a, b;  // offsets
     };
@@ -29,6 +29,6 @@ struct Dot {
 };
 
 // The Op that stands for the parts, 3 * steps of them; `exec` is the SIMD level's.  False: they do not fit together.
-bool make_dot(Exec exec, const Op* parts, size_t steps, Op& op, Dot& dot);
+bool make_fused_dot(Exec exec, const Op* parts, size_t steps, Op& op, FusedDot& dot);
 
 }  // namespace softcuda

@@ -1,12 +1,12 @@
-// What is computed once for a block: for the first lanes of its warps (leads.h).
+// The bases of affine values (affine.h), computed once for a block: lane w has what the first lane of warp w has.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "machine/affine.h"
 #include "machine/block.h"
-#include "machine/leads.h"
 #include "machine/specials.h"
 
 namespace softcuda {
@@ -25,7 +25,7 @@ void fill(Special special, T* row, const Block& block, const Frame& frame) {
 
 }  // namespace
 
-Lead::Lead(Block& block, const LeadCode& code) : block_(block), code_(code) {
+AffineBases::AffineBases(Block& block, const BaseCode& code) : block_(block), code_(code) {
     warp_.block = &block;
     warp_.worker = block.worker;
     warp_.present = all_lanes;
@@ -36,9 +36,9 @@ Lead::Lead(Block& block, const LeadCode& code) : block_(block), code_(code) {
     std::memcpy(warp_.frame, code.function.image.data(), code.function.image.size());
 }
 
-Lead::~Lead() { std::free(warp_.frame); }
+AffineBases::~AffineBases() { std::free(warp_.frame); }
 
-bool Lead::begin() {
+bool AffineBases::begin() {
     const Function& function = code_.function;
     const bool same_row = grid_row_[0] == block_.index[1] && grid_row_[1] == block_.index[2];
     grid_row_[0] = block_.index[1], grid_row_[1] = block_.index[2];
@@ -50,15 +50,15 @@ bool Lead::begin() {
         else
             fill(special, warp_.row<uint64_t>(row.offset), block_, warp_.kernel_frame);
     }
-    const Op* op = function.steps(false).data();
+    const Op* op = function.stream(false).data();
     if (!first) op += same_row ? function.block_begin : function.row_begin;
     for (; op->flow == Flow::next; ++op) op->exec(warp_, *op, all_lanes);
     return holds();
 }
 
-bool Lead::holds() const {
+bool AffineBases::holds() const {
     uint32_t wraps = 0;
-    for (const LeadCode::Check& check : code_.checks) {
+    for (const BaseCode::Check& check : code_.checks) {
         const auto* row = reinterpret_cast<const uint32_t*>(warp_.frame + check.row);
         for (size_t w = 0; w < warp_size; ++w) {
             const auto value = static_cast<int32_t>(row[w] ^ check.flipped);

@@ -1,5 +1,5 @@
-"""Values that follow from the first lane of a warp, computed once for a block, against the same in Python: blocks of
-four warps in whole rows have a lead; smaller ones, other shapes and runs with a seed have none."""
+"""Affine values (base + stride), whose bases are computed once for a block, against the same in Python: blocks of four
+warps in whole rows have bases; smaller ones, other shapes and runs with a seed have none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SIMD = ["generic", "avx2", "avx512"]
 
 # v = in[i] where i = first + x lies in the limits and 7 elsewhere, plus i; with the neighbour's words and a uniform one
 # from shared memory and, for odd x, in[x] twice over.
-LED = """.version 8.0
+AFFINE = """.version 8.0
 .target sm_90
 .address_size 64
-.visible .entry led(.param .u64 in, .param .u64 out, .param .u32 first, .param .u32 least, .param .u32 most,
-                    .param .u64 back)
+.visible .entry affine(.param .u64 in, .param .u64 out, .param .u32 first, .param .u32 least, .param .u32 most,
+                       .param .u64 back)
 {
     .reg .pred %p<9>;
     .reg .b32 %r<40>;
@@ -87,7 +87,7 @@ EVEN:
 
 def source(tmp_path: Path, kind: str, axis: str = "x") -> Path:
     path = tmp_path / f"{kind}_{axis}.ptx"
-    path.write_text(LED.replace("TYPE", kind).replace("AXIS", axis))
+    path.write_text(AFFINE.replace("TYPE", kind).replace("AXIS", axis))
     return path
 
 
@@ -95,7 +95,7 @@ def wrapped(x: int, is_signed: bool) -> int:
     return (x + 2**31) % 2**32 - 2**31 if is_signed else x % 2**32
 
 
-def led(threads: int, blocks: int, first: int, least: int, most: int, back: int, is_signed: bool) -> list[int]:
+def affine(threads: int, blocks: int, first: int, least: int, most: int, back: int, is_signed: bool) -> list[int]:
     """in[i] is i."""
     result = []
     for block in range(blocks):
@@ -124,7 +124,7 @@ WHERE = {
 
 @pytest.mark.parametrize("simd", SIMD)
 @pytest.mark.parametrize("where", WHERE)
-def test_values_that_follow_from_the_first_lane(run, tmp_path, where: str, simd: str) -> None:
+def test_affine_values(run, tmp_path, where: str, simd: str) -> None:
     kind, first, least, most, back = WHERE[where]
     blocks = {"128": 128, "32,4": 128, "96,3": 288, "64": 64, "16,8": 128, "48,4": 192}
     for (block, threads), (axis, grid) in itertools.product(blocks.items(), {"x": "3", "y": "1,3"}.items()):
@@ -132,9 +132,9 @@ def test_values_that_follow_from_the_first_lane(run, tmp_path, where: str, simd:
         for settings in ({}, {"seed": 5}) if axis == "x" else ({"threads": 1},):
             arguments = ["buf:i32:1024:iota", f"buf:i64:{3 * threads}:zero", f"u32:{first % 2**32}"]
             arguments += [f"u32:{least % 2**32}", f"u32:{most % 2**32}", f"i64:{back}"]
-            done = run("led", *arguments, ptx=path, block=block, grid=grid, simd=simd, **settings)
+            done = run("affine", *arguments, ptx=path, block=block, grid=grid, simd=simd, **settings)
             assert not done.fault
-            expected = led(threads, 3, first, least, most, back, kind == "s32")
+            expected = affine(threads, 3, first, least, most, back, kind == "s32")
             assert done.buffers[1] == expected, (block, grid, settings)
 
 
@@ -142,6 +142,6 @@ def test_values_that_follow_from_the_first_lane(run, tmp_path, where: str, simd:
 def test_a_fault_names_the_lane_and_the_instruction(run, tmp_path, elements: int, block: int, thread: int) -> None:
     path = source(tmp_path, "u32")
     arguments = ["buf:i32:1024:iota", f"buf:i64:{elements}:zero", "u32:0", "u32:0", "u32:500", "u64:0"]
-    done = run("led", *arguments, ptx=path, block=128, grid=2, threads=1)
+    done = run("affine", *arguments, ptx=path, block=128, grid=2, threads=1)
     assert "illegal address" in done.fault and "just past the end" in done.fault
     assert f"block ({block},0,0), thread ({thread},0,0)" in done.fault and "(st.global.u64)" in done.fault

@@ -1,5 +1,5 @@
-"""Inner products over shared memory run as one operation and are told as one: counters and findings are the same as
-load by load, which is how a kernel runs that reads the clock."""
+"""A fused dot product runs as one operation and is reported as one: counters and findings are the same as load by load,
+which is how a kernel runs that reads the clock."""
 
 from __future__ import annotations
 
