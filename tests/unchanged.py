@@ -25,6 +25,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ import pytest
 
 WHOLE = (".",)  # the repository
 CODE = "code of "  # before a page's path: its prose does not count
-KEPT = 4  # digests of a test: of the branches that somebody changes between
+KEPT = 8  # digests of a test: one or two for each state of the repository that somebody changes between
 PRUNED = {"__pycache__", ".ipynb_checkpoints"}  # folders that are no source, anywhere …
 PRUNED_PATHS = {
     ".git", ".venv", ".cache", ".mypy_cache", ".pytest_cache", ".ruff_cache", "build", "dist", "node_modules", "site",
@@ -40,6 +41,7 @@ PRUNED_PATHS = {
 }  # fmt: skip  # … and there
 SETTINGS = ("SOFTCUDA", "CUDA", "NVCC", "NVRTC", "PYCUDA", "WARPBENCH", "SABOTAGE", "LD_PRELOAD", "LD_LIBRARY_PATH")
 GPUS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg")
+PASSED_BEFORE = "what it looks at is as it was when this passed"
 SAID = "{} unchanged since they last passed: not run again; all of them: make test ARGS=--all"
 
 
@@ -336,6 +338,15 @@ def is_chosen(config: pytest.Config) -> bool:
 # -- the plugin --------------------------------------------------------------------------------------------------------
 
 
+@dataclass
+class Known:
+    """What a test that is run depends on."""
+
+    digest: str
+    patterns: list[str]
+    made: str  # a digest of files that a fixture made
+
+
 class Unchanged:
     """Registered in each process: xdist's workers leave out tests, the process that controls them keeps what passed."""
 
@@ -344,8 +355,8 @@ class Unchanged:
         self.rules = rules
         self.kept = root / ".cache" / "tests-passed.json"
         self.left_out = 0
-        self.phases: dict[str, set[str]] = {}  # of a test: phases that did not pass are told by their outcome
-        self.inputs: dict[str, tuple[str, list[str]]] = {}  # of a test that was run: digest and patterns
+        self.phases: dict[str, set[str]] = {}  # of a test: "setup passed", "call failed", …
+        self.inputs: dict[str, list[Known]] = {}  # of a test that was run
         worker = getattr(config, "workerinput", None)
         self.is_worker = worker is not None
         given = worker.get("unchanged") if worker else None
@@ -401,7 +412,7 @@ class Unchanged:
             if self.leaves_out and known[key] in self.passed.get(item.nodeid, ()):
                 out.append(item)
             else:
-                item.user_properties.append(("inputs", [known[key], patterns]))
+                item.user_properties.append(("inputs", [[known[key], patterns, ""]]))
                 rest.append(item)
         self.left_out = len(out)
         if out:
@@ -413,11 +424,13 @@ class Unchanged:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self.is_worker:
             return
-        given = dict(report.user_properties).get("inputs")
-        if isinstance(given, list | tuple):
-            self.inputs[report.nodeid] = str(given[0]), [str(one) for one in given[1]]
-            whole = report.outcome if not hasattr(report, "wasxfail") else "xfail"
-            self.phases.setdefault(report.nodeid, set()).add(f"{report.when} {whole}")
+        given: Any = dict(report.user_properties).get("inputs")
+        if given:
+            self.inputs[report.nodeid] = [Known(*one) for one in given]
+            outcome = report.outcome if not hasattr(report, "wasxfail") else "xfail"
+            if outcome == "skipped" and PASSED_BEFORE in str(report.longrepr):
+                outcome = "passed"
+            self.phases.setdefault(report.nodeid, set()).add(f"{report.when} {outcome}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.is_worker:
@@ -431,15 +444,18 @@ class Unchanged:
         """Note what passed, unless its inputs have changed since the run began; and forget what failed."""
         if not self.inputs:
             return
-        now, now_facts, still = Files(self.root), facts(self.root), {}
-        passed = self.read()
-        for name, (before, patterns) in self.inputs.items():
-            key = tuple(patterns)
-            if key not in still:
-                still[key] = now.of(patterns, now_facts)
-            others = [one for one in passed.get(name, []) if one != before]
-            well = self.phases[name] == {"setup passed", "call passed", "teardown passed"} and still[key] == before
-            passed[name] = ([before, *others] if well else others)[:KEPT]
+        now, now_facts = Files(self.root), facts(self.root)
+        passed, still = self.read(), dict[tuple[str, ...], str]()
+        for name, given in self.inputs.items():
+            well = self.phases[name] == {"setup passed", "call passed", "teardown passed"}
+            news = []
+            for one in given:
+                key = (*one.patterns, one.made)
+                if key not in still:
+                    still[key] = now.of(one.patterns, now_facts + one.made)
+                news += [one.digest] if well and still[key] == one.digest else []
+            others = [one for one in passed.get(name, []) if one not in {known.digest for known in given}]
+            passed[name] = [*news, *others][:KEPT]
         self.kept.parent.mkdir(exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=self.kept.parent, delete=False, encoding="utf-8") as file:
             json.dump({name: digests for name, digests in sorted(passed.items()) if digests}, file, indent=0)
@@ -460,6 +476,24 @@ class Unchanged:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.left_out:
             terminalreporter.write_line(SAID.format(self.left_out))
+
+
+def skip_if_known(item: pytest.Item, made: Iterable[Path], folder: Path) -> None:
+    """For a test that looks at files which a fixture has just made in `folder`: skip it if it passed on the same.
+
+    It depends on these and on what lies beside it, besides the facts about the machine.
+    """
+    plugin = item.config.pluginmanager.get_plugin("unchanged")
+    given = dict(item.user_properties).get("inputs")
+    if not isinstance(plugin, Unchanged) or not isinstance(given, list):
+        return
+    parts = [part for path in sorted(made) for part in (path.relative_to(folder).as_posix(), path.read_bytes())]
+    own = [plugin.uses.name(item.path.resolve().parent), "tests/*.py", "pyproject.toml", "package-lock.json"]
+    known = Known("", own, digest(*parts))
+    known.digest = plugin.files.of(own, plugin.facts + known.made)
+    given.append([known.digest, known.patterns, known.made])
+    if plugin.leaves_out and known.digest in plugin.passed.get(item.nodeid, ()):
+        pytest.skip(PASSED_BEFORE)
 
 
 def add_option(parser: pytest.Parser) -> None:

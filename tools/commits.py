@@ -1,6 +1,6 @@
 """The messages of new commits: an imperative subject of at most 72 characters, and the why in the body.
 
-    python tools/commits.py            all commits since this check exists; `make lint` calls it
+    python tools/commits.py            new commits, since this check exists; `make lint` calls it
     python tools/commits.py RANGE      of `git log RANGE`
 
 Without git, or where a shallow clone has no history, there is nothing to check.
@@ -73,13 +73,18 @@ def commits(revisions: list[str]) -> list[Commit]:
 
 
 def new_commits() -> list[Commit]:
-    """Since the commit that brought this check, and those of branches that were merged after it."""
+    """Since the commit that brought this check, and those of branches that were merged after it.
+
+    Not what the main branch of `origin` has already: others may have built on it, and it is not rewritten.
+    """
     own = Path(__file__).resolve().relative_to(ROOT).as_posix()
     first = (git("log", "--diff-filter=A", "--format=%H", "--", own) or "").split()
     if not first:
         return []
     before = git("rev-parse", "--verify", "--quiet", f"{first[-1]}^")
-    return commits(["HEAD", f"^{(before or first[-1]).strip()}"])
+    published = [git("rev-parse", "--verify", "--quiet", f"origin/{name}") for name in ("HEAD", "main", "master")]
+    old = [before or first[-1], *filter(None, published)]
+    return commits(["HEAD", *(f"^{name.strip()}" for name in old)])
 
 
 def main(arguments: list[str]) -> int:

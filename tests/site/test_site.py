@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import unchanged
 
 from warpbook import tools
 from warpbook.blocks import ends
@@ -87,7 +88,12 @@ def addresses() -> list[str]:
 
 
 @pytest.mark.parametrize("page", addresses(), ids=lambda page: page or "home")
-def test_a_browser_finds_nothing_wrong(page: str, served: str, look: Callable[..., None]) -> None:
+def test_a_browser_finds_nothing_wrong(
+    page: str, site: Path, served: str, look: Callable[..., None], request: pytest.FixtureRequest
+) -> None:
+    pages = [site / page / "index.html", site / "zh" / page / "index.html"]
+    shared = [path for path in site.rglob("*") if path.suffix in (".css", ".js", ".woff2", ".svg", ".png")]
+    unchanged.skip_if_known(request.node, [*pages, *shared], site)
     look("browse.mjs", served, {"en": page, "zh": f"zh/{page}"})
 
 

@@ -98,6 +98,16 @@ def test_commits_that_a_merge_brings_are_new_too(repository):
     assert status == 1 and "it was begun" in line
 
 
+def test_what_was_published_is_not_rewritten(repository, tmp_path_factory):
+    commit(repository, "Fixed the fences")
+    folder = tmp_path_factory.mktemp("clone") / "book"
+    git(repository, "clone", "-q", str(repository), str(folder))
+    assert check(folder) == (0, [])
+    commit(folder, "Fixed the gates")
+    status, (line, _) = check(folder)
+    assert status == 1 and "gates" in line
+
+
 def test_a_range_of_ones_own(repository):
     commit(repository, "Fixed the fences")
     commit(repository, "Add a gate")

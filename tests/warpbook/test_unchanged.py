@@ -253,6 +253,31 @@ def test_an_interrupted_run_keeps_what_passed(repository, run, pytester):
     assert list(kept) == ["tests/part/test_a.py::test_one"]
 
 
+MADE = """
+    import unchanged
+    from pathlib import Path
+
+    def test_made(request, tmp_path):
+        made = tmp_path / "page.html"
+        made.write_text(Path("book/page.md").read_text().upper())
+        unchanged.skip_if_known(request.node, [made], tmp_path)
+"""
+
+
+def test_a_test_of_what_a_fixture_makes_is_skipped_if_that_is_the_same(repository, run):
+    write(repository, "tests/part/test_a.py", MADE)
+    assert run() == {"passed": 1}
+    write(repository, "book/page.md", PAGE.replace("Prose", "PROSE"))
+    assert run() == {"skipped": 1}
+    assert run() == {"left out": 1}
+    write(repository, "book/page.md", "Another.")
+    assert run() == {"passed": 1}
+    write(repository, "tests/part/beside.mjs", "")
+    write(repository, "book/page.md", "ANOTHER.")
+    assert run() == {"passed": 1}
+    assert run("tests", "--all") == {"passed": 1}
+
+
 # -- code of a page, and files -----------------------------------------------------------------------------------------
 
 
