@@ -1,8 +1,9 @@
 # Warpbook.  Each target does the set-up that it needs, and calls one tool.
 #
-#   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page
-#   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest)
-#   make site         the site into site/ (Chinese under site/zh/), strictly
+#   make serve        the site in both languages at localhost:8000; an edit shows at once, page by page  (ARGS="--port 8001")
+#   make test         every code block, softcuda's and the book's tests, and the site in a browser  (ARGS: for pytest);
+#                     what passed before on the same code is left out  (ARGS=--all: everything)
+#   make site         the site into site/ (Chinese under site/zh/), strictly  (OUTPUT=PATH: elsewhere, also for offline and pdf)
 #   make offline      site/warpbook.zip: both languages, to unpack and read without a server or a network
 #   make pdf          site/warpbook-en.pdf and -zh.pdf: the book, printed by an installed Chromium
 #   make audit        weight, layout shift, axe and Lighthouse for every page of the built site, as a table; exits 1 where a target is
@@ -11,7 +12,7 @@
 #                     SHARD=1/2: the first half)
 #   make setup        only the set-up, into .venv
 #   make claims       every claim, how good its prediction was, whether its gate holds  (ARGS=--release: fails while a GPU is waited for)
-#   make lint         ruff, clang-format, mypy
+#   make lint         ruff, clang-format, mypy, and the messages of new commits
 #   make lock         renew the locks  (UPGRADE=1: take newer versions)
 #   make clean        remove all that these made
 #
@@ -27,7 +28,8 @@
 #
 # PYTHON=python3.13 sets up with another Python (3.11 or newer): make test PYTHON=python3.13 ARGS=tests/softcuda/test_hook.py
 
-PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
+# The one in .venv, if it still starts: a distribution's upgrade takes away what it links to.
+PYTHON ?= $(shell .venv/bin/python -c '' 2>/dev/null && echo .venv/bin/python || echo python3)
 RUN := .venv/bin/python -m
 
 .PHONY: setup setup-site setup-print serve site offline pdf audit test record claims lint lock clean
@@ -43,16 +45,16 @@ setup-print:
 	@$(PYTHON) tools/setup_env.py print
 
 serve: setup-site
-	@$(RUN) warpbook serve
+	@$(RUN) warpbook serve $(ARGS)
 
 site: setup-site
-	@$(RUN) warpbook site
+	@$(RUN) warpbook site $(if $(OUTPUT),--output '$(OUTPUT)')
 
 offline: site
-	@$(RUN) warpbook offline
+	@$(RUN) warpbook offline $(if $(OUTPUT),'$(OUTPUT)')
 
 pdf: setup-print site
-	@$(RUN) warpbook pdf
+	@$(RUN) warpbook pdf $(if $(OUTPUT),'$(OUTPUT)')
 
 test: setup
 	@$(RUN) pytest $(ARGS)
@@ -96,4 +98,4 @@ aarch64: setup
 	@tools/aarch64.sh
 
 clean:
-	rm -rf .venv .cache site dist node_modules softcuda/build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .cache site .site-* dist node_modules softcuda/build .pytest_cache .mypy_cache .ruff_cache

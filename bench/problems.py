@@ -1,10 +1,10 @@
-"""What is timed: five kernels, their data, and what NumPy says of the results.
+"""What is timed: six kernels, their data, and what NumPy says of the results.
 
-A kernel is kernels/NAME.cu, and kernels/NAME.cl for OpenCL: the same statements.
+A kernel is kernels/NAME.cu, and kernels/NAME.cl for OpenCL: the same statements; `blocked` is for softcuda alone.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,11 @@ def sgemm(n: int = 512) -> Problem:
     )  # fmt: skip
 
 
+def blocked(n: int = 512) -> Problem:
+    same = sgemm(n)
+    return replace(same, name="blocked", grid=(n // 64, n // 64))
+
+
 def transpose(n: int = 4096) -> Problem:
     a = np.random.default_rng(2).random((n, n), np.float32)
     return Problem(
@@ -88,6 +93,7 @@ def stencil(n: int = 4096) -> Problem:
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "sgemm": sgemm,
+    "blocked": blocked,
     "transpose": transpose,
     "reduction": reduction,
     "histogram": histogram,

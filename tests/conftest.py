@@ -6,12 +6,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import unchanged
 
 from warpbook.book import Book, here
 from warpbook.records.recorder import share
 
+ROOT = Path(__file__).resolve().parents[1]
+# What tests depend on that do not say it themselves; tests that lie elsewhere are always run.
+INPUTS = {
+    "tests/softcuda": ["softcuda", "tests/softcuda", "tests/*.py", "LICENSE", "pyproject.toml", "requirements.lock"],
+    "tests/warpbook": unchanged.WHOLE,
+    "tests/pages": unchanged.WHOLE,
+    "tests/site": [*unchanged.WHOLE, "!tests/softcuda", "!tests/warpbook", "!tests/pages", "!tests/pycuda", "!bench"],
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    unchanged.configure(config, INPUTS, ROOT)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    unchanged.add_option(parser)
     parser.addoption("--shard", metavar="i/n", help="of all test files the i-th of n shares, for a matrix of machines")
 
 

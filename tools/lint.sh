@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Style and types, changing nothing.  `make lint` calls it; `tools/lint.sh --fix` puts the layout right.
+# Style, types and the messages of new commits, changing nothing.  `make lint` calls it; `tools/lint.sh --fix` puts the layout right.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH="$PWD/.venv/bin:$PATH"
@@ -14,3 +14,4 @@ ruff check .
 ruff format --check .
 git ls-files -z '*.cpp' '*.h' '*.cu' | xargs -0r clang-format --dry-run -Werror
 mypy
+python tools/commits.py

@@ -72,6 +72,22 @@ def tokens(path: Path, body: bool = False) -> list[str]:
     return [token if token.startswith("<") else token.strip(" ") or token for token in parser.out]
 
 
+def with_blanks(found: list[str]) -> list[str]:
+    """The same with ordinary blanks for those that hold a quantity together."""
+    return [re.sub("[\u00a0\u202f]", " ", token) for token in found]
+
+
+def without_drawings(found: list[str]) -> list[str]:
+    """The same without what stands within <svg>."""
+    out, inside = [], 0
+    for token in found:
+        inside -= token == "</svg>"
+        if not inside:
+            out.append("<svg>" if token.startswith("<svg") else token)
+        inside += token.startswith("<svg")
+    return out
+
+
 def difference(one: list[str], two: list[str]) -> str:
     """The first place where two lists part; empty where they are equal."""
     for i in range(max(len(one), len(two))):
@@ -95,6 +111,8 @@ def main() -> int:
     parser.add_argument("after", type=Path)
     parser.add_argument("--only", default="", help="files whose path begins so")
     parser.add_argument("--body", action="store_true", help="of a page, what stands within <article>")
+    parser.add_argument("--blanks", action="store_true", help="take every kind of blank for one")
+    parser.add_argument("--without-drawings", action="store_true", help="leave out what stands within <svg>")
     options = parser.parse_args()
     before, after = files(options.before), files(options.after)
     differ = compared = 0
@@ -107,6 +125,10 @@ def main() -> int:
         elif Path(name).suffix == ".html" or Path(name).suffix in TEXT:
             compared += 1
             one, two = tokens(before[name], options.body), tokens(after[name], options.body)
+            if options.blanks:
+                one, two = with_blanks(one), with_blanks(two)
+            if options.without_drawings:
+                one, two = without_drawings(one), without_drawings(two)
             if where := difference(one, two):
                 print(f"{name}:{where}")
                 differ += 1

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import re
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 LANGUAGES = ("en", "zh")
 BOOKS = {"en": "Warpbook", "zh": "线程束手册"}
@@ -17,6 +21,18 @@ PLACES = {"en": "", "zh": "zh"}  # of a language's home page, below the site's
 SOFTCUDA = "softcuda"
 DEVELOPERS = "developers"  # under docs/ and on the English site: pages for contributors, no articles
 PRIMARY = "nvidia-h200"  # the device whose numbers the pages quote
+
+
+NO_ROOM = "; free some space, or write to another disk"
+NOT_OURS = "; choose a place where you may write"
+ADVICE = {  # by the error's number
+    errno.EACCES: NOT_OURS,
+    errno.EDQUOT: NO_ROOM,
+    errno.EFBIG: "; raise the limit of file sizes (ulimit -f)",
+    errno.ENOSPC: NO_ROOM,
+    errno.EPERM: NOT_OURS,
+    errno.EROFS: NOT_OURS,
+}
 
 
 class BookError(Exception):
@@ -53,18 +69,25 @@ class Book:
     def pages(self, language: str) -> list[Path]:
         return sorted((self.docs / language).rglob("*.md"))
 
+    def navigation(self, language: str) -> list[tuple[str, str | list[tuple[str, str]]]]:
+        """The site's navigation, if there is one: (title, page), or (title, [(title, page), …]) of a section."""
+        config = self.root / CONFIGS[language]
+        if not config.exists():
+            return []
+        try:
+            return navigation(config.read_text("utf-8"))
+        except (yaml.YAMLError, AttributeError, ValueError) as error:
+            raise BookError(f"{config.name}: nav: {' '.join(str(error).split())}") from None
+
     def developers(self) -> list[Path]:
         """The contributors' pages, which are in English only and no articles."""
         return sorted((self.docs / DEVELOPERS).glob("*.md"))
 
     def in_reading_order(self, language: str) -> list[Path]:
         """The pages that the site's navigation lists, in its order; all pages where there is no navigation."""
-        config = self.root / "mkdocs.yml"
-        listed = (
-            re.findall(r"^ +- .*?: *([\w/-]+\.md) *$", config.read_text("utf-8"), re.MULTILINE)
-            if config.exists()
-            else []
-        )
+        listed = [
+            page for _, one in self.navigation("en") for _, page in ([("", one)] if isinstance(one, str) else one)
+        ]
         paths = [self.docs / language / name for name in listed]
         return [path for path in paths if path.exists()] or self.pages(language)
 
@@ -89,23 +112,55 @@ class Book:
         return sorted(pages | folders)
 
 
+@lru_cache(maxsize=8)
+def navigation(config: str) -> list[tuple[str, str | list[tuple[str, str]]]]:
+    """`nav` of MkDocs' configuration."""
+    out: list[tuple[str, str | list[tuple[str, str]]]] = []
+    for entry in (yaml.safe_load(config) or {}).get("nav") or []:
+        for title, pages in entry.items():
+            out.append((title, pages if isinstance(pages, str) else [item for page in pages for item in page.items()]))
+    return out
+
+
 def here() -> Book:
     """The book this package belongs to (it is installed in place)."""
     return Book(Path(__file__).resolve().parent.parent)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace `path` in one step: whoever reads it sees the old text or the new, never a half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Replace `path` in one step: a reader sees the old text or the new, never a half."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` in one step, as `write_text` does."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)  # mkstemp makes files private
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(name, 0o644)  # mkstemp makes files private
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error  # a failed write does not know where
+
+
+def write_cache(path: Path, data: Any) -> None:
+    """Keep what can be made again for the next build; a checkout that is read-only, or a full disk, keeps nothing."""
+    with suppress(OSError):
+        write_json(path, data)
+
+
+def explain(error: OSError, place: str | Path = "") -> str:
+    """What the system refused, where (`place` if the error does not know), and what to do, in one line."""
+    where = error.filename2 or error.filename or place
+    said = error.strerror or (str(error).splitlines() or [type(error).__name__])[0]
+    named = f"{os.fsdecode(where)}: " if where and isinstance(where, str | bytes | os.PathLike) else ""
+    return f"{named}{said}{ADVICE.get(error.errno or 0, '')}"
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
+from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, explain, here
 
 
-def main(arguments: list[str] | None = None) -> int:
+def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m warpbook", description="Build, serve, record and check the book.")
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve both languages, and again on every edit; runs no kernel")
-    serve.add_argument("--host", default="localhost")
-    serve.add_argument("--port", type=int, default=8000)
+    serve.add_argument("--host", default="localhost", help="name or address to listen at (default: localhost)")
+    serve.add_argument("--port", type=int, default=8000, help="default: 8000; 0: any that is free")
     site = commands.add_parser("site", help="build the site, strictly")
-    site.add_argument("--output", type=Path, help="where (default: site/)")
+    site.add_argument("--output", type=folder, help="where: a new folder, or a site built before (default: site/)")
     offline = commands.add_parser("offline", help="the built site as an archive that is read without a server")
-    offline.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    offline.add_argument("site", nargs="?", type=folder, help="where it is (default: site/)")
     printed = commands.add_parser("pdf", help="the built site as a PDF in each language, printed by Chromium")
-    printed.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    printed.add_argument("site", nargs="?", type=folder, help="where it is (default: site/)")
     printed.add_argument("--browser", metavar="PATH", help="a Chromium (default: the one that is installed)")
     audited = commands.add_parser("audit", help="weigh and judge every page of the site in a browser")
-    audited.add_argument("--site", type=Path, help="one that is built already (default: build it into site/)")
+    audited.add_argument("--site", type=folder, help="one that is built already (default: build it into site/)")
     audited.add_argument("--only", metavar="START", default="", help="pages whose address starts so")
     audited.add_argument("--quick", action="store_true", help="without Lighthouse, whose points depend on the machine")
     audited.add_argument("--update", action="store_true", help="keep what is found as the new baseline, audit.json")
@@ -35,82 +41,130 @@ def main(arguments: list[str] | None = None) -> int:
         "--shard", metavar="i/n", type=shard, default=(1, 1), help="the i-th of n shares of the articles"
     )
     merge = commands.add_parser("merge", help="take newer parts of other record folders into records/")
-    merge.add_argument("folders", nargs="+", type=Path, help="holding <device>/<article>.json, as records/ does")
+    merge.add_argument("folders", nargs="+", type=folder, help="holding <device>/<article>.json, as records/ does")
     commands.add_parser("check", help="pages, records and claims, without running anything")
     follow = commands.add_parser("followed", help="note that a Chinese page follows what its English twin says now")
     follow.add_argument("pages", nargs="+", metavar="docs/zh/PAGE.md[#anchor]")
     linked = commands.add_parser("links", help="internal links of the built site; with --external, every other one too")
-    linked.add_argument("site", nargs="?", type=Path, help="where it is (default: site/)")
+    linked.add_argument("site", nargs="?", type=folder, help="where it is (default: site/)")
     linked.add_argument("--external", action="store_true", help="ask other hosts for what the pages refer to")
     held = commands.add_parser("claims", help="every claim, how good its prediction was, and whether its gate holds")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
     held.add_argument("--release", action="store_true", help="fail while anything has not been measured on a GPU")
-    options = parser.parse_args(arguments)
-    book = here()
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    with ended_by_signals():
+        try:
+            status = carry_out(here(), parse(arguments))
+            sys.stdout.flush()
+            return status
+        except BookError as error:
+            print(error, file=sys.stderr)
+        except KeyboardInterrupt:
+            print("stopped; what was finished is kept", file=sys.stderr)
+            return 130
+        except BrokenPipeError:  # `| head`
+            drop_output()
+        except OSError as error:
+            drop_output()
+            # Whatever else is written is written by name.
+            print(explain(error, "standard output" if error.errno in WRITING else ""), file=sys.stderr)
+    return 1
+
+
+WRITING = (errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
+
+
+def drop_output() -> None:
+    """Let go of what is left for standard output, if that cannot be written: it would fail again when Python ends."""
     try:
-        if options.command == "serve":
-            from warpbook.site import preview
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-            preview.serve(book, options.host, options.port)
-        elif options.command == "site":
-            from warpbook.site import builder as builder
 
-            start = time.monotonic()
-            output = builder.build(book, options.output or book.root / "site")
-            pages = sum(1 for _ in output.rglob("index.html"))
-            print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
-        elif options.command == "offline":
-            return offline_site(book, options.site or book.root / "site")
-        elif options.command == "pdf":
-            return pdf(book, options.site or book.root / "site", options.browser)
-        elif options.command == "audit":
-            return audit(book, options)
-        elif options.command == "record":
-            from warpbook.records.recorder import record as run
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as an error does: its temporary folders and its processes go with it."""
 
-            return 1 if run(book, options.only, options.update, shard=options.shard) else 0
-        elif options.command == "merge":
-            from warpbook.records.recorder import merge as take_in
+    def end(number: int, _: object) -> None:
+        for one in kinds:
+            signal.signal(one, signal.SIG_IGN)  # a second one must not interrupt the tidying
+        sys.exit(128 + number)
 
-            print("\n".join(take_in(book, options.folders)))
-        elif options.command == "followed":
-            from warpbook.source import translation
+    ours = threading.current_thread() is threading.main_thread()
+    kinds = [one for one in (signal.SIGTERM, signal.SIGHUP) if ours and signal.getsignal(one) is signal.SIG_DFL]
+    for one in kinds:
+        signal.signal(one, end)
+    try:
+        yield
+    finally:
+        for one in kinds:
+            signal.signal(one, signal.SIG_DFL)
 
-            for target in options.pages:
-                marked = [section.anchor for section in translation.mark(book, target)]
-                print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
-        elif options.command == "links":
-            return links(book, options.site or book.root / "site", options.external)
-        elif options.command == "claims":
-            return claims(book, options.device, options.release)
-        else:
-            return check(book)
-    except BookError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("stopped; what was finished is kept", file=sys.stderr)
-        return 130
+
+def carry_out(book: Book, options: argparse.Namespace) -> int:
+    if options.command == "serve":
+        from warpbook.site import preview
+
+        preview.serve(book, options.host, options.port)
+    elif options.command == "site":
+        from warpbook.site import builder
+
+        start = time.monotonic()
+        output = builder.build(book, options.output or book.root / "site")
+        pages = sum(1 for _ in output.rglob("index.html"))
+        print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
+    elif options.command == "offline":
+        return offline_site(book, options.site or book.root / "site")
+    elif options.command == "pdf":
+        return pdf(book, options.site or book.root / "site", options.browser)
+    elif options.command == "audit":
+        return audit(book, options)
+    elif options.command == "record":
+        from warpbook.records.recorder import record as run
+
+        return 1 if run(book, options.only, options.update, shard=options.shard) else 0
+    elif options.command == "merge":
+        from warpbook.records.recorder import merge as take_in
+
+        print("\n".join(take_in(book, options.folders)))
+    elif options.command == "followed":
+        from warpbook.source import translation
+
+        for target in options.pages:
+            marked = [section.anchor for section in translation.mark(book, target)]
+            print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
+    elif options.command == "links":
+        return links(book, options.site or book.root / "site", options.external)
+    elif options.command == "claims":
+        return claims(book, options.device, options.release)
+    else:
+        return check(book)
     return 0
 
 
 def offline_site(book: Book, site: Path) -> int:
+    from warpbook.blocks import ends
     from warpbook.exports import downloads, offline
 
     archive = offline.pack(site)
     downloads.show(site)
-    print(f"{book.relative(archive)}: {downloads.size(archive)}")
+    print(f"{book.relative(archive)}: {ends.size(archive)}")
     return 0
 
 
 def pdf(book: Book, site: Path, browser: str | None) -> int:
+    from warpbook.blocks import ends
     from warpbook.exports import downloads, pdf
 
     for language in LANGUAGES:
         start = time.monotonic()
         file, pages = pdf.write(book, site, language, browser)
         print(
-            f"{book.relative(file)}: {pages} pages, {downloads.size(file)}, {time.monotonic() - start:.0f} s",
+            f"{book.relative(file)}: {pages} pages, {ends.size(file)}, {time.monotonic() - start:.0f} s",
             flush=True,
         )
     downloads.show(site)
@@ -119,15 +173,21 @@ def pdf(book: Book, site: Path, browser: str | None) -> int:
 
 def audit(book: Book, options: argparse.Namespace) -> int:
     from warpbook.check import audit
+    from warpbook.exports import downloads
     from warpbook.site import builder
 
     place = options.site or builder.build(book, book.root / "site")
-    if not (place / "index.html").exists():
-        raise BookError(f"{place}: no site there; build it with `make site`")
+    downloads.check_built(place)
     wrong = audit.audit(book, place, options.only, options.quick, options.update)
     told = f"{len(wrong)} figures miss a target or are worse than before" if wrong else "all targets are met"
     print("\n".join([*wrong, told]))
     return 1 if wrong else 0
+
+
+def folder(text: str) -> Path:
+    if not text:
+        raise BookError('"": no folder is given; name one, or leave the argument out')
+    return Path(text)
 
 
 def shard(text: str) -> tuple[int, int]:
@@ -151,9 +211,9 @@ def claims(book: Book, devices: list[str], release: bool) -> int:
 
 def links(book: Book, site: Path, outside: bool) -> int:
     from warpbook.check import links
+    from warpbook.exports import downloads
 
-    if not (site / "index.html").exists():
-        raise BookError(f"{book.relative(site)}: no site there; build it with `make site`")
+    downloads.check_built(site)
     found = links.pages(site)
     wrong = links.internal(site, found) + (links.broken(found) if outside else [])
     print("\n".join([*wrong, f"{len(found)} pages, {len(wrong)} broken links"]))

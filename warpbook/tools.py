@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from warpbook.book import Book, BookError
@@ -41,3 +45,29 @@ def modules(book: Book) -> Path:
     if not (folder / "katex").is_dir():
         raise BookError("node_modules/katex is missing; run `make setup`")
     return folder
+
+
+@contextmanager
+def driving(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that drives a browser. If we are stopped, it closes its browser, and both end within a second."""
+    with process:
+        try:
+            yield process
+        except BaseException:
+            process.send_signal(signal.SIGINT)  # Playwright and Lighthouse close their browsers at this one
+            try:
+                process.wait(0.8)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise
+
+
+def drive(
+    command: list[str], input: str | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command that drives a browser to its end; its output is kept as text."""
+    pipe = subprocess.PIPE
+    started = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", env=env)
+    with driving(started) as process:
+        out, err = process.communicate(input)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import depends
 import pytest
 
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, here
 from warpbook.check import checks
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import claims, profile, records
 from warpbook.records.values import Values
 from warpbook.run import compare, hashes
@@ -69,6 +70,7 @@ def told(error: RunError) -> None:
     pytest.fail(f"{error}\n{error.traceback}", pytrace=False)
 
 
+@pytest.mark.inputs(by=depends.of_page)
 @pytest.mark.parametrize("name", PAGES)
 def test_blocks_run_and_print_what_is_recorded(name: str, device: dict) -> None:
     page = Page(BOOK, BOOK.root / name)
@@ -102,6 +104,7 @@ def test_blocks_run_and_print_what_is_recorded(name: str, device: dict) -> None:
         pytest.skip("; ".join(skipped))  # all else on the page ran
 
 
+@pytest.mark.inputs(by=depends.of_program)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> None:
     program = BOOK.root / name
@@ -167,6 +170,7 @@ def test_claims_hold_on_the_record(device_name: str, article: str) -> None:
     fail_if(claims.broken(BOOK, device_name, article))
 
 
+@pytest.mark.inputs(by=depends.of_both_pages)
 @pytest.mark.parametrize("article", COUNTED)
 def test_softcuda_counts_what_is_recorded_and_claimed(article: str) -> None:
     record = records.read(BOOK, SOFTCUDA, article)
@@ -196,9 +200,13 @@ def test_two_devices_agree(article: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_name_on_a_page_is_recorded(name: str) -> None:
-    language = Path(name).parts[1]
-    fail_if(markdown_of(Page(BOOK, BOOK.root / name), language, Values(BOOK)).problems)
+def test_every_name_on_a_page_is_recorded_and_every_listing_is_collected(name: str) -> None:
+    page = Page(BOOK, BOOK.root / name)
+    parsed = parse(page, Path(name).parts[1], Values(BOOK))
+    fail_if(parsed.problems)
+    assert [(one.block.where, one.block.code) for one in parsed.listings.values()] == [
+        (block.where, block.code) for block in page.blocks
+    ]
 
 
 def test_there_is_something_to_run(book: Book) -> None:

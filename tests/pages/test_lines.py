@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import depends
 import pytest
 
 from warpbook.book import BookError, here
@@ -25,6 +26,7 @@ def test_the_record_of_lines_is_fresh(article: str) -> None:
         pytest.fail("\n".join(found), pytrace=False)
 
 
+@pytest.mark.inputs(by=depends.of_both_pages)
 @pytest.mark.parametrize(("article", "program"), SHOWN)
 def test_lines_are_counted_as_recorded(article: str, program: str) -> None:
     pages = pair_of_pages(BOOK, article)

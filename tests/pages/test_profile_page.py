@@ -49,6 +49,7 @@ def played(page: Page, folder: Path) -> list[tuple[str, list[str], list[str]]]:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.inputs("docs/en/profile-your-kernel.md", "docs/zh/profile-your-kernel.md")
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_commands_print_what_the_page_shows(language: str, tmp_path: Path) -> None:
     path = BOOK.page_of("profile-your-kernel", language)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import depends
 import pytest
 
 from warpbook.book import SOFTCUDA, Book, BookError, here
@@ -65,12 +66,14 @@ def notices(book: Book, program: Path) -> bool:
         return True
 
 
+@pytest.mark.inputs("tests/pages/sabotage", by=depends.of_program)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_notices(name: str, kind: str) -> None:
     if not notices(BOOK, BOOK.root / name):
         pytest.fail(f"{name}: says all is well when its kernels write {kind}", pytrace=False)
 
 
+@pytest.mark.inputs("tests/pages/sabotage", by=depends.of_page)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_notices(name: str, kind: str) -> None:
     page = Page(BOOK, BOOK.root / name)

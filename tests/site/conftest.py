@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 from looker import Looker, said
+from recorded import keep, value
 
 from warpbook import tools
-from warpbook.book import Book
+from warpbook.book import PRIMARY, Book
 
 PAGE = """# Copying { #copying }
 
@@ -28,21 +29,6 @@ A copy reaches {{ rate }} with any warp.
 --8<-- "snippets/copying/copy.cu"
 ```
 """
-RECORD = {
-    "format": 2,
-    "machines": {"m": {"name": "NVIDIA H200"}},
-    "programs": {
-        "copying/copy.py": {
-            "code": "",
-            "machine": "m",
-            "date": "2026-11-22T02:10:00Z",
-            "stdout": "",
-            "values": {"rate": {"value": 4e12, "unit": "B/s"}},
-        }
-    },
-    "blocks": {"printed": []},
-    "counters": {},
-}
 GLOSSARY = """[[group]]
 en = "Hardware"
 zh = "硬件"
@@ -140,9 +126,11 @@ def small_site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Book:
         "docs/en/copying.md": PAGE,
         "docs/zh/copying.md": PAGE,
         "snippets/copying/copy.cu": "__global__ void copy() {}\n",
-        "records/nvidia-h200/copying.json": json.dumps(RECORD),
     }
     for name, text in texts.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, "utf-8")
-    return Book(root)
+    small = Book(root)
+    keep(small, PRIMARY, "copying", {"copying/copy.py": {"values": {"rate": value(4e12)}}})
+    (small.snippets / "copying" / "copy.py").unlink()  # it would have a page of its own
+    return small

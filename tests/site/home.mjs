@@ -10,7 +10,7 @@ export default async function look(tools, base) {
     await page.goto(base + path);
     for (const part of PARTS) {
       const bottom = await page.evaluate((one) => document.querySelector(one)?.getBoundingClientRect().bottom, part);
-      if (!(bottom <= 800)) told(`${part} ends at ${bottom}, below the first screen`);
+      if (!(bottom <= page.viewportSize().height)) told(`${part} ends at ${bottom}, below the first screen`);
     }
     await page.click(".wb-cite summary");
     await page.locator(".wb-cite pre").last().scrollIntoViewIfNeeded(); // its button is made when it comes into view
@@ -27,15 +27,15 @@ export default async function look(tools, base) {
       const seen = await page.evaluate(() => {
         const box = (one) => document.querySelector(one).getBoundingClientRect(), title = document.querySelector(".md-header__topic .md-ellipsis");
         return {
-          cut: title.scrollWidth > title.clientWidth, bar: box(".md-header").height,
+          cut: title.scrollWidth > title.clientWidth, lines: title.getBoundingClientRect().height / parseFloat(getComputedStyle(title).lineHeight),
           order: [".wb-home__says", ".wb-path:first-child", ".wb-path:last-child", ".wb-lines--open", ".wb-home__note", ".wb-home__chart"].map((one) => box(one).top),
-          paths: box(".wb-path:last-child").bottom, numbers: box(".wb-lines--open tbody tr:nth-child(2)").bottom,
+          numbers: box(".wb-lines--open tbody tr:nth-child(2)").bottom, screen: innerHeight,
         };
       });
       if (seen.cut) told("the book's name is cut");
-      if (seen.bar > 50) told(`the bar is ${seen.bar} px high`);
+      if (Math.round(seen.lines) !== 1) told(`the book's name takes ${seen.lines} lines`);
       if (seen.order.some((top, i) => top < seen.order[i - 1])) told(`parts do not follow in their order: ${seen.order}`);
-      if (width === 390 && (seen.paths > 800 || seen.numbers > 844)) told(`paths end at ${seen.paths}, two lines of numbers at ${seen.numbers}`);
+      if (width === 390 && seen.numbers > seen.screen) told(`two lines of numbers end at ${seen.numbers}, below the first screen of ${seen.screen}`);
       await page.context().close();
     }
   return problems;

@@ -1,17 +1,8 @@
-// Listings and tips of the built site: `look(tools, URL)` is called by browser.mjs.
-let base, browser, problems;
+// Listings of a small site: `look(tools, URL, {path, lab, file, section, first, last})` is called by browser.mjs with the address of
+// its article and of its program's page, and with the listing: its file, its section, and the lines that it has of the file.
+import { opener } from "./page.mjs";
 
-async function open(path, { width = 1280, ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, permissions: ["clipboard-read", "clipboard-write"], ...options });
-  const page = await context.newPage();
-  const same = (what, got, want) => {
-    if (JSON.stringify(got) !== JSON.stringify(want))
-      problems.push({ page: path, scheme: "light", what: `at ${width} px: ${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}` });
-  };
-  page.on("pageerror", (error) => same("script", error.message, ""));
-  await page.goto(base + path);
-  return { context, page, same };
-}
+let base, listing, open;
 
 async function copied(page, listing) {
   await page.locator(listing).first().scrollIntoViewIfNeeded(); // its buttons are made when it comes into view
@@ -19,16 +10,16 @@ async function copied(page, listing) {
   return page.evaluate(() => navigator.clipboard.readText());
 }
 
-async function copying() {
-  const kernel = await open("optimisation/reduction/");
-  const source = await (await fetch(base + "snippets/reduction/ladder/")).text();
-  const whole = textOf(source, "reduce.cu");
-  const text = await copied(kernel.page, '.highlight:has([id="reduce.cu:v8"])');
-  kernel.same("the kernel that is copied, notes and numbers left out", whole.includes(text) && text.split("\n").length, 19);
-  await kernel.context.close();
-  const shell = await open("zh/");
-  shell.same("a console's commands", /^make serve\b.*\nmake test\b[^\n]*$/.test(await copied(shell.page, ".language-console")), true);
-  await shell.context.close();
+const shown = () => `.highlight:has([id="${listing.file}:${listing.section}"])`;
+const line = (n, m) => `#${listing.file}-L${listing.first + n}${m ? `-L${listing.first + m}` : ""}`; // counted from the listing's first, 0
+
+async function copying(path) {
+  const { context, page, same } = await open(path);
+  const source = await (await fetch(base + listing.lab)).text();
+  const text = await copied(page, shown());
+  same("the kernel that is copied, notes and numbers left out", textOf(source, listing.file).includes(text) && text.split("\n").length, listing.last - listing.first + 1);
+  same("a console's commands", await copied(page, ".language-console"), "make serve\nmake test");
+  await context.close();
 }
 
 // The text of one file of a lab page, without a browser.
@@ -45,45 +36,49 @@ const marked = (page) => page.evaluate(() => {
 });
 
 async function linking(path) {
-  const { context, page, same } = await open(`${path}#reduce.cu-L182-L185`);
+  const { context, page, same } = await open(path + line(3, 6));
   same("lines of the address", await marked(page), { rows: [3, 4], seen: true });
-  const gutter = page.locator('.highlight:has([id="reduce.cu:v8"]) .wb-gutter');
+  const gutter = page.locator(`${shown()} .wb-gutter`);
   const height = await gutter.evaluate((one) => parseFloat(getComputedStyle(one).lineHeight));
   const top = await gutter.evaluate((one) => parseFloat(getComputedStyle(one).paddingTop));
   const click = (row, modifiers = []) => gutter.click({ position: { x: 10, y: top + (row + 0.5) * height }, modifiers });
+  const address = () => new URL(page.url()).hash;
   await click(0);
-  same("the address of a line", new URL(page.url()).hash, "#reduce.cu-L179");
+  same("the address of a line", address(), line(0));
   await click(2, ["Shift"]);
-  same("the address of three", new URL(page.url()).hash, "#reduce.cu-L179-L181");
+  same("the address of three", address(), line(0, 2));
   same("three lines", (await marked(page)).rows, [0, 3]);
   await gutter.focus();
   for (const key of ["Home", "ArrowDown", "ArrowDown", "ArrowUp", "Enter"]) await page.keyboard.press(key);
-  same("the address of a line, by keys", new URL(page.url()).hash, "#reduce.cu-L180");
+  same("the address of a line, by keys", address(), line(1));
   for (const key of ["ArrowDown", "ArrowDown", "Shift+Enter"]) await page.keyboard.press(key);
-  same("the address of three, by keys", new URL(page.url()).hash, "#reduce.cu-L180-L182");
-  same("what is heard", await gutter.evaluate((one) => {
+  same("the address of three, by keys", address(), line(1, 3));
+  same("what is heard", await gutter.evaluate((one, number) => {
     const { role, ariaLabel, ariaSelected } = document.getElementById(one.getAttribute("aria-activedescendant"));
-    return [one.role, role, /182.*\w/.test(ariaLabel), ariaSelected];
-  }), ["listbox", "option", true, "true"]);
+    return [one.role, role, new RegExp(`${number}.*\\w`).test(ariaLabel), ariaSelected];
+  }, listing.first + 3), ["listbox", "option", true, "true"]);
   same("stops of a listing", await page.$$eval(".highlight", (all) => Math.max(...all.map((one) => one.querySelectorAll("[tabindex='0'], .wb-gutter *[tabindex]").length))), 2);
-  await page.click('.highlight:has([id="reduce.cu:v8"]) .filename a');
-  await page.waitForURL(/snippets\/reduction\/\w+\/#reduce\.cu-L179$/);
+  await page.click(`${shown()} .filename a`);
+  await page.waitForURL((url) => url.pathname.endsWith(listing.lab) && url.hash === line(0));
   await page.waitForSelector(".wb-marked");
   same("the line in its file", (await marked(page)).seen, true);
   await context.close();
-  const without = await open("snippets/reduction/ladder/#reduce.cu-L182", { javaScriptEnabled: false });
-  const line = () => without.page.$eval(":target", (line) => {
-    const { top } = line.getBoundingClientRect();
-    return [line.id, top > 0 && top < innerHeight, getComputedStyle(line, "::before").position];
-  });
-  for (let i = 0; i < 200 && !(await line())[1]; i++) await without.page.waitForTimeout(100); // the browser goes there after it has loaded
-  same("a line without a script", await line(), ["reduce.cu-L182", true, "absolute"]);
-  await without.context.close();
 }
 
-async function besides() {
+async function withoutScript() {
+  const { context, page, same } = await open(listing.lab + line(3), { javaScriptEnabled: false });
+  const target = () => page.$eval(":target", (line) => {
+    const { top } = line.getBoundingClientRect();
+    return [`#${line.id}`, top > 0 && top < innerHeight, getComputedStyle(line, "::before").position];
+  });
+  for (let i = 0; i < 200 && !(await target())[1]; i++) await page.waitForTimeout(100); // the browser goes there after it has loaded
+  same("a line without a script", await target(), [line(3), true, "absolute"]);
+  await context.close();
+}
+
+async function besides(article) {
   const left = (page, selector) => page.$$eval(selector, (found) => found.slice(0, 2).map((one) => Math.round(one.getBoundingClientRect().left)));
-  for (const [path, selector, from] of [["optimisation/reduction/", ".wb-pair > div", 1900], ["snippets/reduction/ladder/", ".wb-lab > *", 1600]]) {
+  for (const [path, selector, from] of [[article, ".wb-pair > div", 1900], [listing.lab, ".wb-lab > *", 1600]]) {
     for (const width of [from, 1280, 390]) {
       const { context, page, same } = await open(path, { width });
       const [first, second] = await left(page, selector);
@@ -92,15 +87,6 @@ async function besides() {
       await context.close();
     }
   }
-}
-
-async function notes(path) {
-  const { context, page, same } = await open(path, { width: 390 });
-  const wrong = await page.$$eval(".wb-note", (marks) => marks.filter((mark) => !document.getElementById(decodeURIComponent(mark.hash.slice(1)))).length);
-  same("notes that lead nowhere", wrong, 0);
-  same("marks out of sight", await page.$$eval(".wb-note", (marks) => marks.filter((mark) => mark.getBoundingClientRect().right > innerWidth).length), 0);
-  same("notes", await page.$$eval(".wb-note", (marks) => marks.length) > 4, true);
-  await context.close();
 }
 
 async function outputs(path) {
@@ -119,59 +105,15 @@ async function outputs(path) {
   await context.close();
 }
 
-const TIPS = "article :is(.wb-value a, .wb-quoted a, a.wb-term)";
-
-async function tips(path) {
-  const { context, page, same } = await open(path, { width: 390, hasTouch: true, isMobile: true });
-  const outside = await page.$$eval(TIPS, (links) => links.filter((link) => link.checkVisibility()).map((link) => {
-    link.scrollIntoView({ block: "center" });
-    link.classList.add("wb-open");
-    link.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
-    const tip = getComputedStyle(link, "::after"), from = tip.position === "fixed" ? 0 : link.getClientRects()[0].left;
-    const left = from + parseFloat(tip.left), right = left + parseFloat(tip.width);
-    link.classList.remove("wb-open");
-    return left >= 0 && right <= 390 ? "" : link.textContent;
-  }).filter(Boolean));
-  same("tips beyond the screen", outside, []);
-  const term = page.locator("article p a.wb-term").first(), shown = (link) => link.evaluate((one) => getComputedStyle(one, "::after").content !== "none");
-  const here = page.url();
-  await term.tap();
-  same("the first tap opens and stays", [await shown(term), page.url()], [true, here]);
-  await term.tap();
-  await page.waitForURL(/glossary\/#/);
-  await context.close();
-
-  const desk = await open(path), link = desk.page.locator("article p a.wb-term").first();
-  await link.scrollIntoViewIfNeeded();
-  const box = await link.boundingBox();
-  await desk.page.mouse.move(box.x + 4, box.y + 5);
-  desk.same("under the pointer", await shown(link), true);
-  await desk.page.mouse.move(box.x + 12, box.y + box.height + 14, { steps: 6 });
-  desk.same("with the pointer over the tip", await shown(link), true);
-  await desk.page.keyboard.press("Escape");
-  desk.same("after Escape", await shown(link), false);
-  await desk.context.close();
-}
-
-async function still() {
-  const { context, page, same } = await open("models/attention/", { reducedMotion: "reduce" });
-  same("what moves", await page.$$eval("body *", (all) => all.filter((one) => {
-    const { animationName, animationDuration, transitionDuration } = getComputedStyle(one);
-    return (animationName !== "none" && parseFloat(animationDuration) > 0.001) || transitionDuration.split(",").some((time) => parseFloat(time) > 0.001) && getComputedStyle(one).transitionProperty !== "none";
-  }).map((one) => one.className).slice(0, 3)), []);
-  await context.close();
-}
-
-export default async function look(tools, url) {
-  [base, browser, problems] = [url, await tools.browser(), []];
-  await copying();
-  for (const path of ["optimisation/reduction/", "zh/optimisation/reduction/"]) {
-    await linking(path);
-    await notes(path);
-    await tips(path);
+export default async function look(tools, url, given) {
+  const problems = [];
+  [base, listing, open] = [url, given, opener(await tools.browser(), url, problems)];
+  for (const place of ["", "zh/"]) {
+    await copying(place + listing.path);
+    await linking(place + listing.path);
+    await outputs(place + listing.lab);
   }
-  for (const path of ["snippets/devices/ceilings/", "zh/snippets/devices/ceilings/"]) await outputs(path);
-  await besides();
-  await still();
+  await withoutScript();
+  await besides(listing.path);
   return problems;
 }

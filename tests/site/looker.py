@@ -6,6 +6,7 @@ import json
 import subprocess
 
 import pytest
+from background import stop
 
 
 class Looker:
@@ -40,8 +41,7 @@ class Looker:
             try:
                 self.node.wait(5)
             except subprocess.TimeoutExpired:
-                self.node.terminate()  # and Playwright ends Chromium
-                self.node.wait(20)
+                stop(self.node, 20)  # Playwright ends Chromium, too
         self.node = None
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +13,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from background import background
 
 from warpbook.book import Book
 
@@ -22,8 +21,12 @@ from warpbook.book import Book
 class Reader:
     """A browser with one page open, and the terminal that serves it."""
 
-    def __init__(self, process: subprocess.Popen[str], output: Path, address: str) -> None:
-        self.process, self.output, self.address = process, output, address
+    def __init__(self, process: subprocess.Popen[str], output: Path) -> None:
+        self.process, self.output = process, output
+
+    @property
+    def address(self) -> str:
+        return self.said[0].split()[0]
 
     @property
     def said(self) -> list[str]:
@@ -52,24 +55,20 @@ class Reader:
 @pytest.fixture(scope="module")
 def reader(small_site: Book, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     output = tmp_path_factory.mktemp("terminal") / "said"
-    with socket.create_server(("localhost", 0)) as free:
-        port = free.getsockname()[1]
-    with output.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "warpbook", "serve", "--port", str(port)],
+    with (
+        output.open("w") as file,
+        background(
+            [sys.executable, "-m", "warpbook", "serve", "--port", "0"],
             cwd=small_site.root,
             env={**os.environ, "PYTHONPATH": str(small_site.root)},
             stdout=file,
             stderr=subprocess.STDOUT,
             text=True,
-        )
-    reader = Reader(process, output, f"http://localhost:{port}/")
-    try:
+        ) as process,
+    ):
+        reader = Reader(process, output)
         reader.settle()
         yield reader
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(20)
 
 
 Change = Callable[[str], str]

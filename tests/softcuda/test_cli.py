@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -54,6 +55,25 @@ def test_run_module(softcuda):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["chek"], "softcuda: there is no command chek, only run, profile, check, trace, info; did you mean check?"),
+        (["frobnicate"], "softcuda: there is no command frobnicate, only run, profile, check, trace, info"),
+        (["info", "x"], "softcuda: info takes no arguments, and here is x"),
+        (
+            ["check", "--seeds", "x.py"],
+            "softcuda: check has no option --seeds; softcuda check --help shows those it has",
+        ),
+        (
+            ["run", "--seed", "9" * 20, "x.py"],
+            f"softcuda: --seed {'9' * 20} is not a whole number below 2**64 (0: no shuffling)",
+        ),
+        (
+            ["trace", "--kernel", "k", "--steps", "1" + "0" * 12, "x.py"],
+            "softcuda: trace --steps 1000000000000 is too large: at most 100,000,000",
+        ),
+        (
+            ["trace", "--kernel", "k", "--block", "4294967296", "x.py"],
+            "softcuda: trace --block 4294967296 is too large: at most 2,147,483,647",
+        ),
         (["run"], "softcuda: run what? softcuda run program.py, or softcuda run -m module"),
         (["run", "nothing.py"], "softcuda: no program nothing.py"),
         (
@@ -76,6 +96,50 @@ def test_mistakes_are_one_line(softcuda, arguments, message):
     done = softcuda(*arguments)
     assert done.returncode == 1
     assert done.stderr == message + "\n"
+
+
+@pytest.mark.parametrize("command", ["run", "profile", "check", "trace"])
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("SOFTCUDA_SIMD", "foo", "SOFTCUDA_SIMD=foo is not one of "),
+        ("SOFTCUDA_SMID", "avx2", "SOFTCUDA_SMID is no setting of softcuda's; did you mean SOFTCUDA_SIMD?"),
+        ("SOFTCUDA_QUIET", "maybe", "SOFTCUDA_QUIET=maybe is not 0 or 1"),
+        ("SOFTCUDA", "foo", "SOFTCUDA=foo is not one of force, 0, auto"),
+        ("SOFTCUDA_MEMORY", "much", "SOFTCUDA_MEMORY=much is not a size such as 2G or 512M"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_and_no_program_runs(softcuda, command, name, value, message):
+    (softcuda.folder / "program.py").write_text("print('runs')\n")
+    option = ["--kernel", "k"] if command == "trace" else []
+    done = softcuda(command, *option, "program.py", **{name: value})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"softcuda: {message}") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["run", "profile", "check", "trace", "info"])
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_each_command_has_help(softcuda, command, option):
+    done = softcuda(command, option)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: softcuda {command}")
+    for word in re.findall(r"-\S+", done.stdout.splitlines()[0]):
+        assert f"\n  {word.strip('[]')} " in done.stdout, "what the first line names is explained"
+
+
+def test_help_names_all_commands(softcuda):
+    done = softcuda("--help")
+    assert done.returncode == 0
+    assert all(f"softcuda {command}" in done.stdout for command in ("run", "profile", "check", "trace", "info"))
+
+
+@pytest.mark.parametrize("command", ["profile", "check", "trace"])
+def test_what_always_runs_on_the_cpu_says_no_more(softcuda, command):
+    (softcuda.folder / "program.py").write_text("import pycuda.driver\n")
+    option = ["--kernel", "k"] if command == "trace" else []
+    done = softcuda(command, *option, "program.py")
+    assert done.stderr.startswith(f'softcuda {command}: always on the CPU, as "NVIDIA H200 (softcuda)"\n')
+    assert "SOFTCUDA=force" not in done.stderr
 
 
 def test_a_library_with_kernels_of_its_own_gets_a_sentence_and_goes_on(softcuda):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +92,29 @@ for kernel in (one, two, one):
     own = [launch for launch in launches if launch["kernel"] in ("one", "two")]  # gpuarray.zeros launches one, too
     sources = [launch["lines"][0]["source"] for launch in own]
     assert [source[-11:] for source in sources] == ["a[0] = 7; }", "a[0] = 8; }", "a[0] = 7; }"]
+
+
+def test_every_metric_of_the_readme_is_there_also_where_it_is_zero(profile, tmp_path):
+    readme = (Path(__file__).parents[2] / "softcuda" / "README.md").read_text()
+    listed = set()
+    for name in re.findall(
+        r"`((?:l1tex|launch|sm|softcuda)__[^`]+)`", readme.partition("## Counting")[2].partition("## ")[0]
+    ):
+        head, *rest = re.split(r"\{(.*?)\}", name)
+        names = [head]
+        for choices, tail in zip(rest[::2], rest[1::2], strict=True):
+            names = [before + choice + tail for before in names for choice in choices.split(",")]
+        listed |= set(names)
+    (tmp_path / "empty.py").write_text("""
+import pycuda.autoinit
+from pycuda.compiler import SourceModule
+SourceModule("__global__ void nothing() {}").get_function("nothing")(block=(1, 1, 1))
+""")
+    for program in ("empty.py", "program.py"):
+        assert profile("--json", "out.json", program, "1").returncode == 0
+        [launch] = json.loads((tmp_path / "out.json").read_text())
+        assert launch["metrics"].keys() == listed
+        assert launch["partial"] is False
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from background import background
 
 HEAD = """
 import sys
@@ -312,13 +313,11 @@ def interrupted(tmp_path, source: str, kernel: str) -> Trace:
     ending = "import time\ntime.sleep(1)\nprint('waits', flush=True)\ntime.sleep(60)\n"
     (tmp_path / "program.py").write_text(HEAD + source + ending)
     command = [sys.executable, "-m", "softcuda", "trace", "--kernel", kernel, "-o", "trace.json", "program.py"]
-    running = subprocess.Popen(
-        command, cwd=tmp_path, env=os.environ | {"SOFTCUDA_QUIET": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert running.stdout is not None
-    while b"waits" not in (line := running.stdout.readline()):
-        assert line, "the program has ended"
-    running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=60)
+    settings = os.environ | {"SOFTCUDA_QUIET": "1"}
+    with background(command, cwd=tmp_path, env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        while b"waits" not in (line := running.stdout.readline()):
+            assert line, "the program has ended"
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
     assert running.returncode == -signal.SIGTERM
     return Trace((tmp_path / "trace.json").read_text())

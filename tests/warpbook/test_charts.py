@@ -12,7 +12,7 @@ from warpbook.blocks.charts import draw
 from warpbook.blocks.charts.source import apart
 from warpbook.blocks.charts.svg import Scale, on_axis, spaced
 from warpbook.book import BookError
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.source.pages import Page
 
@@ -284,7 +284,7 @@ def test_what_cannot_be_drawn_is_told_in_one_line(values, chart, said):
 
 def test_it_is_told_with_the_page(small, write, values):
     page = Page(small, write("docs/en/x.md", "# X\n\n{{ chart:curve none }}\n"))
-    (problem,) = markdown_of(page, "en", values).problems
+    (problem,) = parse(page, "en", values).problems
     assert problem.startswith('docs/en/x.md:3: chart:curve none: no series "none" in records/nvidia-h200/x.json')
 
 

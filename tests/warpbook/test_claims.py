@@ -9,7 +9,7 @@ from recorded import keep, launch, value
 
 from warpbook.book import BookError
 from warpbook.check import checks
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import claims, records
 from warpbook.records.claims import Score
 from warpbook.records.values import Values
@@ -150,10 +150,10 @@ def test_before_a_gpu_is_asked_pages_say_so_and_nothing_fails(small, write):
     page = Page(small, write("docs/en/x.md", PAGE))
     write("snippets/x/a.py", "")
     write("snippets/x/claims.toml", HALF)
-    made = markdown_of(page, "en", Values(small))
+    made = parse(page, "en", Values(small))
     assert made.problems == []
-    assert made.markdown.count("not yet measured on a GPU") == 2
-    assert all("not yet measured on a GPU" in html for html in made.tokens.values()) and len(made.tokens) == 2
+    shown = [*made.values.values(), *(html for _, html in made.directives)]
+    assert ["not yet measured on a GPU" in html for html in shown] == [True] * 4
     assert claims.broken(small, H200, "x") == []
     assert claims.table(claims.everything(small, [H200])).endswith("pending (not yet measured on a GPU): 1")
 
@@ -168,11 +168,11 @@ def test_an_edited_kernel_makes_its_numbers_pending_and_no_others(small, write):
         "x/b.py": {"values": {"other.time": value(2.0, "s")}},
     }
     keep(small, H200, "x", programs)
-    assert "not yet measured" not in markdown_of(page, "en", Values(small)).markdown
+    assert "not yet measured" not in parse(page, "en", Values(small)).html
     kernel.write_text("__global__ void k() { return; }\n", "utf-8")
-    shown = markdown_of(page, "en", Values(small))
+    shown = parse(page, "en", Values(small))
     assert shown.problems == []
-    assert re.sub(r"<[^>]+>", "", shown.markdown).split("\n")[2] == "not yet measured on a GPU and 2.00\u00a0s"
+    assert "not yet measured on a GPU and 2.00\u00a0s" in re.sub(r"<[^>]+>", "", shown.html)
     assert records.pending(small, H200, "x") == ["x/a.py"]
     [line] = checks.waiting(small, [H200])
     assert line.startswith(
@@ -183,7 +183,7 @@ def test_an_edited_kernel_makes_its_numbers_pending_and_no_others(small, write):
 def test_a_misspelt_name_is_no_pending_one(small, write):
     page = Page(small, write("docs/en/x.md", "# X\n\n{{ a.tme }}\n"))
     measured(small, 1.0)
-    [problem] = markdown_of(page, "en", Values(small)).problems
+    [problem] = parse(page, "en", Values(small)).problems
     assert problem == 'docs/en/x.md:3: no value "a.tme" in records/nvidia-h200/x.json; did you mean "a.time"?'
 
 
@@ -193,10 +193,9 @@ def test_an_output_is_shown_of_the_devices_that_ran_this_very_block(small, write
         keep(small, device, "x", machine={"name": name}, printed=[f"42 by {name}\n"])
     path.write_text(path.read_text("utf-8").replace("6 * 7", "6 * 8"), "utf-8")
     keep(small, "softcuda", "x", machine={"name": "softcuda"}, printed=["48 by softcuda\n"])
-    made = markdown_of(Page(small, path), "en", Values(small))
+    made = parse(Page(small, path), "en", Values(small))
     assert made.problems == []
-    [output] = made.tokens.values()
-    assert "48 by softcuda" in output and "42 by" not in output
+    assert "48 by softcuda" in made.html and "42 by" not in made.html
 
 
 def test_a_release_waits_for_the_gpu(small, write):

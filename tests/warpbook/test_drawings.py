@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from warpbook.pipeline.render import least_width
+from warpbook.blocks.figures import least_width
 
 PHONE = 358  # CSS pixels
 SCROLL = {  # by themselves; what is drawn from now on fits

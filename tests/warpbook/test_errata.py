@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from warpbook.book import BookError
-from warpbook.pipeline.render import markdown_of
+from warpbook.exports import plain
+from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.source import errata
 from warpbook.source.pages import Page
@@ -35,16 +36,19 @@ Text[^unused].
 
 @pytest.fixture
 def page(small, write) -> Page:
-    write("mkdocs.yml", "nav:\n  - Track:\n      - B: track/b.md\n      - A: track/a.md\n  - Errata: errata.md\n")
+    pages = ("Track: track/index.md", "B: track/b.md", "A: track/a.md")
+    track = "".join(f"      - {one}\n" for one in pages)
+    write("mkdocs.yml", f"nav:\n  - Track:\n{track}  - Errata: errata.md\n")
+    write("docs/en/track/index.md", "# Track\n")
     write("docs/en/track/b.md", ARTICLE)
     write("docs/en/track/a.md", '# First by name\n\n!!! older "X"\n    Y[^guide].\n\n[^guide]: Another guide.\n')
     return Page(small, write("docs/en/errata.md", "# Errata\n\n{{ errata }}\n"))
 
 
 def test_corrections_come_in_reading_order_with_what_they_refer_to(small, page):
-    made = markdown_of(page, "en", Values(small))
+    made = parse(page, "en", Values(small))
     assert not made.problems
-    text = made.markdown
+    text, _ = plain.flat(made)
     assert text.index("## Launching { #b }") < text.index("## First by name { #a }")
     assert '!!! older "Older tutorials say: at most 512 threads"' in text
     assert "It is 1024[^b-guide], see [below](track/b.md#below) and [memory](track/memory.md#banks)." in text

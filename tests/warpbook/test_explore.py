@@ -15,7 +15,7 @@ import pytest
 
 from warpbook.blocks import explore
 from warpbook.book import BookError
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.source.pages import Page
 
@@ -270,9 +270,9 @@ def test_occupancy_limits_are_those_that_an_h200_was_read_to_have():
 @pytest.mark.parametrize("name", explore.FIGURES)
 def test_a_figure_is_drawn_at_build(small, write, name, language):
     page = Page(small, write(f"docs/{language}/a/x.md", f"# X\n\n{{{{ explore:{name} }}}}\n"))
-    made = markdown_of(page, language, Values(small), "../..")
+    made = parse(page, language, Values(small), "../..")
     assert not made.problems
-    (figure,) = made.tokens.values()
+    ((_, figure),) = made.directives
     assert figure.count("<svg") > 0
     assert "<fieldset" in figure and "disabled" in figure  # until a script answers
     assert "<noscript>" in figure

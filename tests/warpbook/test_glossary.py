@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree
 
 import pytest
 
 from warpbook.book import BookError
-from warpbook.pipeline.render import markdown_of
+from warpbook.exports import plain
+from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.source import glossary
 from warpbook.source.pages import Page
@@ -46,12 +48,18 @@ def filled(small, write):
     return small
 
 
+def linked(book, content: str, language: str = "en", root: str = "") -> str:
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    page = ElementTree.fromstring(f"<div>{content}</div>", parser)
+    glossary.link(book, page, language, root)
+    return ElementTree.tostring(page, "unicode").removeprefix("<div>").removesuffix("</div>")
+
+
 def links(book, content: str, language: str = "en") -> list[tuple[str, str]]:
     """The anchor and the text of each link."""
-    made = glossary.link(book, content, language, "../")
-    assert (
-        re.sub(r'<a class="wb-term"[^>]*>(.*?)</a>', r"\1", made, flags=re.DOTALL) == content
-    )  # nothing else is touched
+    made = linked(book, content, language, "../")
+    # Nothing else is touched.
+    assert re.sub(r'<a class="wb-term"[^>]*>(.*?)</a>', r"\1", made, flags=re.DOTALL) == content
     return re.findall(r'<a class="wb-term" href="\.\./glossary/#([\w-]+)"[^>]*>(.*?)</a>', made, re.DOTALL)
 
 
@@ -83,7 +91,7 @@ def test_the_longer_term_wins_and_leaves_the_shorter_one_for_later(filled):
         '<p class="admonition-title">warp</p>',
         '<span class="wb-value"><a>3 warp</a></span>',
         "<p>warpbook, warp-level, non-warp</p>",
-        '<img alt="warp">',
+        '<img alt="warp" />',
         "<!-- warp -->",
     ],
 )
@@ -96,16 +104,17 @@ def test_a_short_chinese_word_is_found_only_where_its_pattern_says(filled):
 
 
 def test_the_link_says_what_the_term_means(filled):
-    assert 'data-tip="Lanes take &quot;different&quot; ways."' in glossary.link(filled, "divergence", "en", "")
+    assert 'data-tip="Lanes take &quot;different&quot; ways."' in linked(filled, "divergence")
 
 
 def test_its_page_shows_each_term_in_both_languages(filled, write):
     for language, first, title in (("en", "warp", "Execution model"), ("zh", "线程束", "执行模型")):
         page = Page(filled, write(f"docs/{language}/glossary.md", "# Terms\n\n{{ glossary }}\n"))
-        made = markdown_of(page, language, Values(filled))
+        made = parse(page, language, Values(filled))
         assert not made.problems
-        assert f"\n{first} <span lang=" in made.markdown and f"→ [{title}](x.md)" in made.markdown
-        assert made.markdown.count("\n:   ") == 3
+        text, _ = plain.flat(made)
+        assert f"\n{first} <span lang=" in text and f"→ [{title}](x.md)" in text
+        assert text.count("\n:   ") == 3
 
 
 @pytest.mark.parametrize(

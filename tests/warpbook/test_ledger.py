@@ -10,7 +10,7 @@ from recorded import keep, value
 from warpbook.blocks import devices, ledger
 from warpbook.blocks.outputs import Outputs
 from warpbook.book import Book, BookError
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import records
 from warpbook.records.values import Values, render
 from warpbook.source.pages import Page
@@ -155,7 +155,7 @@ def test_every_recorded_device_is_shown_the_primary_first(filled):
 
 def test_claims_of_each_device_and_one_is_shown(filled, write):
     page = Page(filled, write("docs/en/x.md", "# X\n\n{{ claims }}\n"))
-    [made] = markdown_of(page, "en", Values(filled)).tokens.values()
+    [(_, made)] = parse(page, "en", Values(filled)).directives
     assert re.findall(r'<div data-device="([\w-]+)"( hidden)?>', made) == [
         ("nvidia-h200", ""),
         ("nvidia-h100", " hidden"),

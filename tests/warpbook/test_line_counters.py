@@ -9,7 +9,7 @@ import pytest
 
 from warpbook.blocks import line_counters
 from warpbook.book import BookError
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import lines
 from warpbook.records.values import Values
 from warpbook.source.pages import Page
@@ -125,5 +125,5 @@ def test_lines_that_no_page_shows_any_more_are_stale(page, write):
 )
 def test_a_page_that_asks_for_what_is_not_there(page, write, text, told):
     write("docs/en/x.md", text)
-    problems = markdown_of(Page(page.book, page.path), "en", Values(page.book)).problems
+    problems = parse(Page(page.book, page.path), "en", Values(page.book)).problems
     assert any(told in problem and problem.startswith("docs/en/x.md:") for problem in problems), problems

@@ -8,7 +8,7 @@ import pytest
 
 from warpbook.blocks import listings
 from warpbook.book import Book, BookError, write_text
-from warpbook.pipeline import render
+from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.source.pages import Page
 
@@ -43,11 +43,18 @@ def shown(classes: str, code: str, title: str = "") -> str:
     return f'<div class="{classes} highlight">{head}<pre><span></span><code>{code}\n</code></pre></div>'
 
 
+def complete(content: str, page: Page, *listings_: str, root: str = "") -> str:
+    """`content` with these listings where {} stands, as readers get them."""
+    places = [listings.PLACE.format(i) for i in range(len(listings_))]
+    kept = {i: (block, html) for i, (block, html) in enumerate(zip(page.blocks, listings_, strict=True))}
+    return listings.complete(content.format(*places), page, kept, "en", root)
+
+
 ADD = shown("language-cuda", "__global__ void add(int* x) {\n    x[threadIdx.x] += 1;\n}", "snippets/x/add.cu")
 
 
 def test_a_listing_is_named_after_its_section_and_numbered_as_its_file(book: Book) -> None:
-    made = listings.complete(ADD, page(book, HEAD), "en", "../")
+    made = complete("{}", page(book, HEAD), ADD, root="../")
     assert '<div class="language-cuda highlight" data-lines="3-3 5-5 7-7">' in made
     assert '<code id="add.cu:add">' in made
     assert '<a href="../snippets/x/run/#add.cu-L3">snippets/x/add.cu</a>:3, 5, 7</span>' in made
@@ -55,11 +62,13 @@ def test_a_listing_is_named_after_its_section_and_numbered_as_its_file(book: Boo
 
 def test_one_written_in_the_page_is_named_after_the_heading_above(book: Book) -> None:
     text = "# X\n\n## Scale { #scale }\n\n```python\na = 1\n```\n\n```python\nb = 2\n```\n"
-    html = f'<h2 id="scale">Scale</h2>{shown("language-python", "a = 1")}{shown("language-python", "b = 2")}'
-    assert re.findall(r'<code id="([^"]*)"', listings.complete(html, page(book, text), "en", "")) == [
-        "scale.1",
-        "scale.2",
-    ]
+    made = complete(
+        '<h2 id="scale">Scale</h2>{}{}',
+        page(book, text),
+        shown("language-python", "a = 1"),
+        shown("language-python", "b = 2"),
+    )
+    assert re.findall(r'<code id="([^"]*)"', made) == ["scale.1", "scale.2"]
 
 
 def test_of_a_console_neither_prompts_nor_answers_are_copied() -> None:
@@ -71,29 +80,28 @@ def test_of_a_console_neither_prompts_nor_answers_are_copied() -> None:
 def test_a_kernel_and_the_program_that_follows_at_once_stand_in_one_element(book: Book) -> None:
     text = HEAD + "```python\nrun()\n```\n"
     output = '<div class="wb-output"><div>1</div></div>'
-    made = listings.complete(
-        ADD + "\n" + shown("language-python", "run()") + output + "<p>Then.</p>", page(book, text), "en", ""
-    )
+    run = shown("language-python", "run()")
+    made = complete("{}\n{}" + output + "<p>Then.</p>", page(book, text), ADD, run)
     assert made.startswith('<div class="wb-pair"><div><div class="language-cuda')
     assert made.endswith(f"{output}</div></div><p>Then.</p>")
-    apart = listings.complete(f"{ADD}<p>But.</p>{shown('language-python', 'run()')}", page(book, text), "en", "")
+    apart = complete("{}<p>But.</p>{}", page(book, text), ADD, run)
     assert "wb-pair" not in apart
 
 
 def test_a_note_numbers_the_line_that_it_begins_with(book: Book) -> None:
     one = page(book, HEAD + "{{ notes }}\n\n1.  `+= 1` One more.\n")
-    assert list(render.markdown_of(one, "en", Values(book)).tokens.values()) == ["<!-- notes 1 -->"]
-    made = listings.complete(f"{ADD}\n<!-- notes 1 -->\n<ol>\n<li>One more.</li>\n</ol><p>Then.</p>", one, "en", "")
+    assert parse(one, "en", Values(book)).directives == [("notes", "<!-- notes 1 -->")]
+    made = complete("{}\n<!-- notes 1 -->\n<ol>\n<li>One more.</li>\n</ol><p>Then.</p>", one, ADD)
     mark = '<a class="wb-note" href="#add.cu:add-note1" aria-label="Note 1" data-note="1"></a>'
     assert f"x[threadIdx.x] += 1;{mark}\n" in made
     assert '</div><ol class="wb-notes"><li id="add.cu:add-note1">One more.</li>\n</ol>' in made
 
 
 def test_a_program_that_is_shown_and_not_run_has_its_colours(book: Book) -> None:
-    made = render.markdown_of(page(book, '# X\n\n```text title="rows.py"\nx = 1\n```\n'), "en", Values(book))
-    assert '```py3 title="rows.py"\nx = 1\n```' in made.markdown
-    made = render.markdown_of(page(book, '# X\n\n```text title="rows.txt"\nx = 1\n```\n'), "en", Values(book))
-    assert '```text title="rows.txt"' in made.markdown
+    made = parse(page(book, '# X\n\n```text title="rows.py"\nx = 1\n```\n'), "en", Values(book))
+    assert '<span class="mi">1</span>' in made.html and not made.problems
+    made = parse(page(book, '# X\n\n```text title="rows.txt"\nx = 1\n```\n'), "en", Values(book))
+    assert '<code id="code.1">x = 1\n</code>' in made.html
 
 
 @pytest.mark.parametrize(
@@ -108,12 +116,12 @@ def test_a_program_that_is_shown_and_not_run_has_its_colours(book: Book) -> None
     ],
 )
 def test_a_note_on_no_line_is_told(book: Book, text: str, said: str) -> None:
-    assert any(said in problem for problem in render.markdown_of(page(book, text), "en", Values(book)).problems)
+    assert any(said in problem for problem in parse(page(book, text), "en", Values(book)).problems)
 
 
 def test_blocks_that_are_not_shown_are_told(book: Book) -> None:
-    with pytest.raises(BookError, match="1 blocks are written and 0 are shown"):
-        listings.complete("<p></p>", page(book, HEAD), "en", "")
+    with pytest.raises(BookError, match=r"docs/en/x\.md:3: this block is collected and not shown as one"):
+        complete("<p></p>", page(book, HEAD), ADD)
 
 
 def test_a_program_s_page_shows_the_kernels_it_loads_with_an_anchor_a_line(book: Book) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
 from warpbook.book import here
 from warpbook.exports import notebooks, plain
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.run.compare import difference
 from warpbook.run.run import run_page, run_program
@@ -67,7 +70,7 @@ def test_a_program_s_notebook_runs_in_an_empty_folder(program, tmp_path):
 @pytest.mark.parametrize("article", ARTICLES)
 def test_an_article_s_notebook_runs_from_top_to_bottom(article, tmp_path):
     page = Page(BOOK, BOOK.page_of(article, "en"))
-    text = plain.markdown(markdown_of(page, "en", Values(BOOK)))
+    text = plain.markdown(parse(page, "en", Values(BOOK)))
     taken = notebooks.of_page(page, text, "en", "https://example.org/", "NVIDIA H200")
     assert len([cell for cell in json.loads(taken)["cells"] if cell.get("outputs")]) > 0
     printed = run_taken(taken, tmp_path)
@@ -100,3 +103,42 @@ def test_kernels_keep_their_folders(small, write):
     texts = ["".join(cell["source"]) for cell in json.loads(notebooks.notebook(small, program, "en"))["cells"]]
     assert 'Path("x").mkdir(parents=True, exist_ok=True)' in texts[1]
     assert texts[2] == "%%writefile x/k.cu\n__global__ void k() {}"
+
+
+def markdown_of(text: str, **tokens: str) -> str:
+    """A page's text with what stands at its tokens, as its plain Markdown has it."""
+    return plain.tidy("\n".join(plain.lines_of(text, tokens)))
+
+
+NAMES = [
+    '<img src=x onerror="alert(1)">',
+    "</td></tr></table><script>alert(1)</script>",
+    "[x](javascript:alert(1))",
+    "[x][y] ![x](z.png) [y]: javascript:alert(1)",
+    "<javascript:alert(1)> <!-- x -->",
+    "&lt;img src=x onerror=alert(1)&gt;",
+    "`code` *em* **strong** _em_ __strong__ $x^2$ a|b \\\\ \\<b>",
+    "# heading",
+    "> quotation",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_a_record_are_shown_as_they_are_and_are_no_markup(small, write, name):
+    """Of a program, a value or a device: in tables, captions, lists and in what the notebook says of itself."""
+    shown = html.escape(name)
+    table = f"<table><thead><tr><th>{shown}</th></tr></thead><tbody><tr><td>{shown}</td></tr></tbody></table>"
+    chart = f"<figure><figcaption>{shown}</figcaption>{table}</figure><p>{shown}</p><ul><li>{shown}</li></ul>"
+    made = markdown_of("# X\n\n```python\n1\n```\n\nWARPBOOK0TOKEN\n", WARPBOOK0TOKEN=chart)
+    page = Page(small, write("docs/en/x.md", "# X\n\n```python\n1\n```\n"))
+    taken = json.loads(notebooks.of_page(page, made, "en", "https://example.org/", name))
+    written = ["".join(cell["source"]) for cell in taken["cells"] if cell["cell_type"] == "markdown"]
+    about, _, below = map(markdown2html_mistune, written)
+    read = html.unescape(re.sub(r"</?(?:em|table|thead|tbody|tr|th|td|p|ul|li)>\s*", " ", below))
+    assert " ".join(read.split()) == " ".join([" ".join(name.split())] * 5)
+    assert f"were measured on {html.escape(name)}; below" in about
+
+
+def test_what_a_page_writes_as_a_character_stays_one():
+    made = markdown_of("2&nbsp;ms &lt;img src=x&gt; &amp;lt; &eacute;\n")
+    assert made == "2\u00a0ms &lt;img src=x&gt; &amp;lt; é\n"

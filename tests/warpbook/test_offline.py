@@ -11,7 +11,8 @@ from warpbook.blocks import explore
 from warpbook.book import BookError
 from warpbook.exports import bundle, offline
 
-HOME = """<head><link rel="canonical" href="https://site.test/"><link rel="icon" href="assets/logo.svg"></head>
+HOME = """<head><meta name="generator" content="mkdocs-1.6.1, mkdocs-material-9.8.1"><title>Warpbook</title>
+<link rel="canonical" href="https://site.test/"><link rel="icon" href="assets/logo.svg"></head>
 <a href="track/a/#b">A</a> <a href=".">Home</a>
 <script type="module" src="assets/explore/explore.js"></script>
 <script type="module" src="assets/explore/explore.js"></script>
@@ -24,6 +25,7 @@ def site(write, tmp_path):
     write("index.html", HOME)
     write("zh/index.html", HOME.replace('"assets', '"../assets').replace("site.test/", "site.test/zh/"))
     write("404.html", "")
+    write("sitemap.xml", "")
     write("llms.txt", "- [A](https://site.test/track/a.md) of [NVIDIA](https://example.org/)\n")
     write("search/search_index.json", json.dumps({"config": {"lang": ["zh"]}, "docs": []}))
     write("search/documents.json", json.dumps([{"location": "track/a/#b"}]))
@@ -79,7 +81,7 @@ def test_links_to_folders_name_their_page(link, there):
 
 
 def test_without_a_site_that_is_said(tmp_path):
-    with pytest.raises(BookError, match="no site there; build it with `make site`"):
+    with pytest.raises(BookError, match="no site built by Warpbook there; build it with `make site`"):
         offline.pack(tmp_path)
 
 

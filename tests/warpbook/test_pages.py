@@ -115,6 +115,10 @@ INSTEAD = "what is not to be run is shown as `console` or `text`"
             "> ```python\n> 1\n> ```\n",
             "docs/en/x.md:1: a block within a quotation would be shown and not run; take it out of the `>`",
         ),
+        (  # superfences shows such a fence as a paragraph
+            "-   a\n\n    ```python\n  1\n    ```\n",
+            "docs/en/x.md:3: this block is never closed",
+        ),
         (
             "<!--pytest.mark.skip-->\n```python\n1\n```\n",
             f"docs/en/x.md:1: every block is run, so pytest marks have no place here; {INSTEAD}",
@@ -133,5 +137,5 @@ def test_counters_are_a_list_in_the_front_matter(small, write):
     page = Page(small, write("docs/en/x.md", '---\ncounters: ["x/a.py --small"]\n---\n# X\n'))
     assert page.counters == ["x/a.py --small"]
     wrong = Page(small, write("docs/en/y.md", "---\ncounters: x/a.py\n---\n# X\n"))
-    with pytest.raises(BookError, match=r"^docs/en/y.md: counters must be a list on one line"):
+    with pytest.raises(BookError, match=r"^docs/en/y.md: counters must be a list of texts"):
         wrong.counters  # noqa: B018

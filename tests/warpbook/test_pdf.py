@@ -28,9 +28,11 @@ def test_it_begins_with_what_it_is_and_where_it_was_measured(book: Book, write, 
 
 
 def test_what_is_missing_is_said(book: Book, write, tmp_path, monkeypatch) -> None:
-    with pytest.raises(BookError, match="no site there; build it with `make site`"):
+    with pytest.raises(BookError, match="no site built by Warpbook there; build it with `make site`"):
         pdf.write(book, tmp_path, "en")
-    write("index.html", "")
+    for name in ("index.html", "zh/index.html"):
+        write(name, '<meta name="generator" content="mkdocs-1, mkdocs-material-9"><title>Warpbook</title>')
+    write("sitemap.xml", "")
     monkeypatch.setattr(pdf.tools, "chromium", lambda: None)
     with pytest.raises(BookError, match=r"no Chromium here; install it .* or name one with --browser"):
         pdf.write(book, tmp_path, "en")

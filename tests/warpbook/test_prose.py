@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import records
 from warpbook.records.values import Values
 from warpbook.source.pages import Page
@@ -131,24 +131,24 @@ def test_an_expression_over_two_lines_is_told(small, write):
 
 
 def rendered(small, write, text: str, language: str = "en"):
-    return markdown_of(Page(small, write(f"docs/{language}/x.md", text)), language, Values(small))
+    return parse(Page(small, write(f"docs/{language}/x.md", text)), language, Values(small))
 
 
 def test_a_quoted_figure_shows_its_source(small, write):
     made = rendered(small, write, "It has {{ quoted: 4.8 TB/s [^h200] }}.\n\n[^h200]: NVIDIA.\n")
     assert made.problems == []
-    assert made.markdown.startswith(
-        'It has <span class="wb-quoted"><a href="#fn:h200" data-tip="quoted, not measured here" '
-        'aria-label="4.8\u00a0TB/s; quoted, not measured here">4.8\u00a0TB/s</a></span>[^h200].'
+    assert made.html.startswith(
+        '<p>It has <span class="wb-quoted"><a href="#fn:h200" data-tip="quoted, not measured here" '
+        'aria-label="4.8\u00a0TB/s; quoted, not measured here">4.8\u00a0TB/s</a></span><sup id="fnref:h200">'
     )
     zh = rendered(small, write, "{{ quoted: 2.1 倍 [^tt] }}\n\n[^tt]: 他。\n", "zh")
-    assert "引用值，非本书实测" in zh.markdown
+    assert "引用值，非本书实测" in zh.html
 
 
 def test_what_was_counted_is_plain_and_does_not_break(small, write):
     made = rendered(small, write, "So {{ counted: 4.2 TB/s × 600 ns = 2.5 MB }}, {{ counted: 1.33× }}.\n")
     assert made.problems == []
-    assert made.markdown == "So 4.2\u00a0TB/s × 600\u00a0ns = 2.5\u00a0MB, 1.33×.\n"
+    assert made.html.startswith("<p>So 4.2\u00a0TB/s × 600\u00a0ns = 2.5\u00a0MB, 1.33×.</p>")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import marshal
+
 import pytest
 
 from warpbook.book import BookError
@@ -81,3 +84,41 @@ def test_a_mistake_is_told_in_one_line(filled, write, text, told):
     write("docs/search.toml", text)
     with pytest.raises(BookError, match=told):
         search.pages(filled)
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    """A temporary folder in which somebody has put a dictionary of one word where Jieba would keep its own."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(search.tempfile, "tempdir", str(folder))
+    (folder / "jieba.cache").write_bytes(marshal.dumps(({"内": 0, "内存": 0, "内存访": 9}, 9)))
+    return folder
+
+
+def cut(book):
+    search.words.cache_clear()
+    search.use(book)
+    return search.segment("内存访问")
+
+
+def test_chinese_is_cut_by_no_dictionary_from_the_temporary_folder(planted, small):
+    assert cut(small) == "内存\u200b访问"
+    assert [path.name for path in planted.iterdir()] == ["jieba.cache"]
+    [kept] = (small.root / ".cache").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+    before = kept.stat()
+    assert cut(small) == "内存\u200b访问"
+    assert kept.stat().st_mtime_ns == before.st_mtime_ns  # read, not made again
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+def test_where_nothing_can_be_written_no_dictionary_is_kept(planted, small, monkeypatch, capfd, number):
+    def refuse(*_, **__):
+        raise OSError(number, "cannot be written")
+
+    monkeypatch.setattr(search.tempfile, "TemporaryDirectory", refuse)
+    monkeypatch.setattr(search.tempfile, "mkstemp", refuse)
+    assert cut(small) == "内存\u200b访问"
+    assert [path.name for path in planted.iterdir()] == ["jieba.cache"]
+    assert not list((small.root / ".cache").iterdir()) and "Traceback" not in capfd.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 from warpbook.book import LANGUAGES, BookError
 from warpbook.exports import plain
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.source import tracks
 from warpbook.source.pages import Page
@@ -134,7 +134,7 @@ def test_the_book_s_own_pages_list_every_article_once(book, language):
     values = Values(book)
     listed: list[str] = []
     for track in tracks.read(book, language):
-        text = plain.markdown(markdown_of(track.page, language, values))
+        text = plain.markdown(parse(track.page, language, values))
         listed += [entry.page.article for entry in track.entries if f"## [{entry.title}](" in text]
         assert "<" not in text.replace("<br>", ""), track.page.name
     assert listed == list(tracks.articles(book, language))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpbook.site import typography
+from warpbook.pipeline import typography
 
 
 @pytest.mark.parametrize(

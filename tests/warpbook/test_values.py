@@ -6,8 +6,9 @@ import pytest
 import recorded
 
 from warpbook.book import BookError
+from warpbook.exports import plain
 from warpbook.numbers import quantity
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import records
 from warpbook.records.values import Values, render, substitute
 from warpbook.source.pages import Page
@@ -126,7 +127,7 @@ def test_code_and_mathematics_are_left_alone():
 
 def test_an_unknown_name_is_told_with_page_and_line(small, write, values):
     page = Page(small, write("docs/en/x.md", "# X\n\nIt took {{ nothing }}.\n"))
-    made = markdown_of(page, "en", values)
+    made = parse(page, "en", values)
     assert made.problems == [
         'docs/en/x.md:3: no value "nothing" in records/nvidia-h200/x.json; there are: twice, v0.time, v1.time'
     ]
@@ -134,7 +135,7 @@ def test_an_unknown_name_is_told_with_page_and_line(small, write, values):
 
 def test_a_line_break_between_han_characters_is_no_blank(small, write, values):
     page = Page(small, write("docs/zh/x.md", "# 标题\n正文第一行，\n第二行\nLatin\n汉字。\nv2 快。\n1. 一\n"))
-    assert markdown_of(page, "zh", values).markdown == "# 标题\n正文第一行，第二行\nLatin\n汉字。v2 快。\n1. 一\n"
+    assert plain.flat(parse(page, "zh", values))[0] == "# 标题\n正文第一行，第二行\nLatin\n汉字。v2 快。\n1. 一\n"
 
 
 def test_a_number_written_by_hand_does_not_break():

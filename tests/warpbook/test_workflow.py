@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+from fnmatch import fnmatch
 
 import pytest
 import yaml
 
-from warpbook.exports import exports
+from warpbook.blocks import ends
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,58 @@ def test_only_the_deployment_may_write(text):
     rights = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
     assert rights == {"deploy": {"pages": "write", "id-token": "write"}, "notebooks": {"contents": "write"}}
     assert "pull_request_target" not in text
+
+
+def test_containers_are_pinned_by_digest_with_their_tag_beside(each):
+    for line in re.findall(r"^ *(?:container|image):.*", each, re.MULTILINE):
+        assert re.fullmatch(r" *(?:container|image): [\w./-]+:[\w.-]+@sha256:[0-9a-f]{64} # \S+", line), line
+
+
+def test_the_gpu_job_waits_for_an_approval_and_runs_main_only(text):
+    """A pull request may edit the workflow; the environment's reviewers are asked before a job reaches the machine."""
+    own = {name: job for name, job in yaml.safe_load(text)["jobs"].items() if "self-hosted" in job["runs-on"]}
+    assert own.keys() == {"gpu"} and own["gpu"]["environment"] == "gpu"
+    assert "github.event_name == 'workflow_dispatch' && github.ref == 'refs/heads/main'" in own["gpu"]["if"]
+    beside = text.partition("  gpu:\n")[0].rpartition("\n\n")[2]
+    for setting in ("runner group", "required reviewers", "Require approval for all external contributors"):
+        assert setting in beside
+
+
+def test_records_are_put_together_from_the_shards_and_nothing_else(text):
+    """The run has other artifacts, and two shards have files of the same names."""
+    jobs = yaml.safe_load(text)["jobs"]
+    [kept] = [step["with"] for step in jobs["gpu"]["steps"] if "upload-artifact" in step.get("uses", "")]
+    [taken] = [step["with"] for step in jobs["records"]["steps"] if "download-artifact" in step.get("uses", "")]
+    steps = [step for job in jobs.values() for step in job["steps"] if "upload-artifact" in step.get("uses", "")]
+    assert taken == {"pattern": "records-*", "path": "shards"}
+    assert [name for step in steps if fnmatch(name := step["with"]["name"], taken["pattern"])] == [kept["name"]]
+    assert ".venv/bin/warpbook merge shards/*" in [step.get("run") for step in jobs["records"]["steps"]]
+
+
+def test_no_token_is_in_a_command_line(each):
+    for job in yaml.safe_load(each)["jobs"].values():
+        for step in job["steps"]:
+            assert not re.search(r"token|secrets\.|\$\{\{ *(?!matrix\.)\w", step.get("run", ""), re.IGNORECASE), step
+
+
+def test_git_is_given_the_token_by_a_helper(text, tmp_path):
+    [step] = [step for step in yaml.safe_load(text)["jobs"]["notebooks"]["steps"] if "run" in step]
+    given = {key: str(value) for key, value in step["env"].items()}
+    environment = {**os.environ, **given, "TOKEN": "t0ken", "HOME": str(tmp_path)}
+
+    def asked(host: str) -> str:
+        question = f"protocol=https\nhost={host}\n\n"
+        return subprocess.run(
+            ["git", "credential", "fill"],
+            input=question,
+            env=environment,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+
+    assert "username=x-access-token\npassword=t0ken\n" in asked("github.com")
+    assert "t0ken" not in asked("example.org")
 
 
 def test_what_they_call_is_there(each, book):
@@ -63,6 +117,6 @@ def test_colab_opens_what_is_pushed(text, book, tmp_path, write):
         write(f"site/{name}", "{}")
     subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, check=True)
     pushed = {path.relative_to(tmp_path / "colab").as_posix() for path in (tmp_path / "colab").rglob("*.ipynb")}
-    link = exports.COLAB.format(repository="o/r", language="zh", name="models/attention")
+    link = ends.COLAB.format(repository="o/r", language="zh", name="models/attention")
     assert pushed == {"en/models/attention.ipynb", "zh/models/attention.ipynb"}
     assert link.endswith("/o/r/blob/notebooks/zh/models/attention.ipynb")

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from warpbook import tools
-from warpbook.book import Book, BookError, here, write_json
+from warpbook.book import Book, BookError, here, write_cache
 
 FIGURES = ("sectors", "banks", "occupancy")
 MODULES = here().root / "theme" / "assets" / "explore"
@@ -76,7 +76,7 @@ def drawn(book: Book, job: dict[str, Any]) -> dict[str, str]:
         cache = {}
     if key not in cache:
         cache[key] = ask(DRAW, job)
-        write_json(cache_file, cache)
+        write_cache(cache_file, cache)
     return cache[key]
 
 

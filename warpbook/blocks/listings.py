@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,7 +28,9 @@ from warpbook.book import Book, BookError
 from warpbook.run.hashes import needed
 from warpbook.source.pages import SNIPPET, Block, Line, Page
 
-SHOWN = re.compile(
+PLACE = '<div data-listing="{}"></div>'  # where a listing will stand
+PLACES = re.compile(r'<div data-listing="(\d+)"></div>')
+COLOURED = re.compile(  # a listing as superfences makes it
     r'<div class="(?P<classes>language-[\w+-]+ highlight)">(?:<span class="filename">(?P<title>.*?)</span>)?'
     r"<pre><span></span><code>(?P<code>.*?)</code></pre></div>",
     re.DOTALL,
@@ -111,23 +113,29 @@ def beside(book: Book, program: Path) -> dict[str, str]:
 # -- an article's listings -----------------------------------------------------------------------------------------
 
 
-def complete(content: str, page: Page, language: str, root: str) -> str:
-    """`content`, the page's HTML, with its listings as readers get them. `root` is the way to the language's own."""
+def complete(content: str, page: Page, shown: dict[int, tuple[Block, str]], language: str, root: str) -> str:
+    """`content`, the page's HTML, with its listings as readers get them. `root` is the way to the language's own.
+
+    `shown`: each block and superfences' HTML of it, by the number that is written where it stands (PLACE).
+    """
     listings: list[Listing] = []
     before, name = "", Namer(page, root)
     at = 0
-    matches = list(SHOWN.finditer(content))
-    if len(matches) != len(page.blocks):
-        raise BookError(f"{page.name}: {len(page.blocks)} blocks are written and {len(matches)} are shown")
-    for match, block in zip(matches, page.blocks, strict=True):
-        between = content[at : match.start()]
+    places = list(PLACES.finditer(content))
+    if lost := shown.keys() - {int(place[1]) for place in places}:
+        raise BookError(f"{shown[min(lost)][0].where}: this block is collected and not shown as one")
+    for place in places:
+        block, coloured = shown[int(place[1])]
+        between = content[at : place.start()]
         name.pass_by(between)
         if listings:
             listings[-1].attached, listings[-1].apart = attachments(between)
         else:
             before = between
+        match = COLOURED.fullmatch(coloured.strip())
+        assert match, coloured[:200]
         listings.append(Listing(block, name.listing(match, block)))
-        at = match.end()
+        at = place.end()
     if not listings:
         return content
     listings[-1].attached, listings[-1].apart = attachments(content[at:])
@@ -196,7 +204,7 @@ def commands(console: str) -> str:
 def attachments(text: str) -> tuple[str, str]:
     """(what belongs to the listing before, the rest): notes first, then its output and counters."""
     notes = ""
-    if (found := NOTES.search(text)) and not SHOWN.search(text[: found.start()]):
+    if found := NOTES.search(text):
         notes, text = found[0], text[: found.start()] + text[found.end() :]
     at = 0
     while opened := re.compile(r'\s*<div class="wb-(?:output|lines)"').match(text, at):
@@ -238,16 +246,16 @@ def fit(kernel: Listing, program: Listing) -> bool:
 # -- notes -----------------------------------------------------------------------------------------------------------
 
 
-def notes(page: Page, at: int, listing: Block | None) -> str:
-    """Which lines of `listing` the notes are on that begin below line `at` of the page, for `annotate`."""
+def notes(below: Iterable[str], listing: Block | None) -> str:
+    """Which lines of `listing` the notes are on that stand in the lines `below`, for `annotate`."""
     if listing is None:
         raise BookError("notes stand under no listing")
     lines = [line.text for line in written(listing)]
     found: list[int] = []
-    for line in page.lines[at + 1 :]:
-        if found and re.match(r"\S", line.text) and not NOTE.match(line.text):
+    for line in below:
+        if found and re.match(r"\S", line) and not NOTE.match(line):
             break
-        if not (note := NOTE.match(line.text)):
+        if not (note := NOTE.match(line)):
             continue
         hits = [i for i, text in enumerate(lines) if note[1].strip() in text]
         if len(hits) != 1:

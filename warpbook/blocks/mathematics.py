@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 
-from warpbook.book import Book, BookError, write_json
+from warpbook.book import Book, BookError, write_cache
 from warpbook.tools import modules, node
 
 FORMULA = re.compile(
@@ -32,6 +32,8 @@ def find(content: str) -> list[tuple[str, bool]]:
 
 def typeset(book: Book, formulas: list[tuple[str, bool]]) -> dict[tuple[str, bool], str]:
     """HTML of each formula. Raises BookError naming the first that KaTeX does not understand."""
+    if not formulas:
+        return {}
     cache_file = book.root / ".cache" / "katex.json"
     version = json.loads((modules(book) / "katex" / "package.json").read_text("utf-8"))["version"]
     try:
@@ -58,7 +60,7 @@ def typeset(book: Book, formulas: list[tuple[str, bool]]) -> dict[tuple[str, boo
             if "error" in answer:
                 raise BookError(f"formula {formula[0]!r}: {answer['error']}")
             cache[key(formula)] = answer["html"]
-        write_json(cache_file, cache)
+        write_cache(cache_file, cache)
     return {formula: cache[key(formula)] for formula in formulas}
 
 

@@ -160,8 +160,8 @@ def look(book: Book, address: str, names: list[str], tell: Callable[[str], None]
     script = book.root / "tools" / "audit.mjs"
     command = [tools.node(), str(script), str(tools.modules(book)), chromium, address]
     found: dict[str, Seen] = {}
-    with subprocess.Popen(
-        [*command, json.dumps(names)], stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    with tools.driving(
+        subprocess.Popen([*command, json.dumps(names)], stdout=subprocess.PIPE, text=True, encoding="utf-8")
     ) as process:
         assert process.stdout
         for line in process.stdout:
@@ -187,10 +187,10 @@ def judge(book: Book, address: str, page: str) -> dict[str, float]:
     ]
     found = []
     for _ in range(RUNS):
-        done = subprocess.run(
+        done = tools.drive(
             [tools.node(), str(entry), address + page, *options],
-            capture_output=True, text=True, encoding="utf-8", env=os.environ | {"CHROME_PATH": tools.chromium() or ""},
-        )  # fmt: skip
+            env=os.environ | {"CHROME_PATH": tools.chromium() or ""},
+        )
         if done.returncode:
             raise BookError(f"Lighthouse: /{page}: {done.stderr.strip().splitlines()[-1:]}")
         report = json.loads(done.stdout)

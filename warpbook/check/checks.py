@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import yaml
-
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
-from warpbook.pipeline.render import markdown_of
+from warpbook.pipeline.extension import parse
 from warpbook.records import claims, lines, records
 from warpbook.records.values import Values
 from warpbook.run.hashes import normal_kernel, normal_python
-from warpbook.source import goals, prose, tracks, translation
-from warpbook.source.pages import FRONT_MATTER, Block, Page, pair_of_pages
+from warpbook.source import allowed_html, goals, prose, tracks, translation
+from warpbook.source.pages import Block, Page, pair_of_pages
 
 
 def problems(book: Book, devices: list[str]) -> list[str]:
@@ -21,10 +19,10 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         for path in book.pages(language):
             try:
                 page = Page(book, path)
-                out += unread(page) + markdown_of(page, language, values).problems
+                out += unread(page) + parse(page, language, values).problems
             except BookError as error:
                 out.append(str(error))
-    if out:
+    if out := out + allowed_html.source_problems(book):
         return out
     for article in tracks.articles(book, "en"):
         out += goals.problems(pair_of_pages(book, article))
@@ -57,12 +55,10 @@ def waiting(book: Book, devices: list[str]) -> list[str]:
 
 def unread(page: Page) -> list[str]:
     """One line for front matter that is no YAML: MkDocs would read it in another way, and say nothing."""
-    matter = FRONT_MATTER.match(page.source)
     try:
-        yaml.safe_load(matter[1] if matter else "")
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
-        return [f'{page.name}:{line}: front matter: {error.problem}; text with ": " in it wants quotation marks']
+        page.front_matter  # noqa: B018
+    except BookError as error:
+        return [str(error)]
     return []
 
 

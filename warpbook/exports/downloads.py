@@ -9,31 +9,27 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from warpbook.book import LANGUAGES, write_text
+from warpbook.blocks.ends import ARCHIVE, items, pdf_name
+from warpbook.book import LANGUAGES, BookError, write_text
 
-ARCHIVE = "warpbook.zip"
-FEED = "feed.xml"
-WORDS = {
-    "en": {
-        "label": "Take the book with you",
-        "feed": "What changed, as a feed (RSS)",
-        "zip": "Both languages for offline reading (zip, {size})",
-        "pdf": "The book as a PDF ({size})",
-    },
-    "zh": {
-        "label": "带走整本书",
-        "feed": "更新记录的订阅源（RSS）",
-        "zip": "中英文离线版（zip，{size}）",
-        "pdf": "全书 PDF（{size}）",
-    },
-}
 LIST = re.compile(r'(<ul class="?wb-whole"?>).*?(</ul>)', re.DOTALL)
 ITEM = re.compile(r'<li><a href="?(?:\.\./)?warpbook(?:-\w+)?\.(?:zip|pdf).*?</li>')
+OURS = re.compile(r'<meta name="generator" content="mkdocs-[^"]*mkdocs-material-.*?<title>Warpbook</title>', re.DOTALL)
 HOMES = {"en": "index.html", "zh": "zh/index.html"}
 
 
-def pdf_name(language: str) -> str:
-    return f"warpbook-{language}.pdf"
+def check_built(site: Path) -> None:
+    """Raise BookError unless `site` is a folder that a build of the site made."""
+    if not is_built(site):
+        raise BookError(f"{site}: no site built by Warpbook there; build it with `make site`")
+
+
+def is_built(site: Path) -> bool:
+    """Whether the home pages say that `build` (site/builder.py) made this folder, in this or an earlier version."""
+    homes = [site / name for name in HOMES.values()]
+    if not all(home.is_file() for home in homes) or not (site / "sitemap.xml").is_file():
+        return False
+    return bool(OURS.search(homes[0].read_text("utf-8", errors="replace")))
 
 
 def made(name: str) -> bool:
@@ -45,29 +41,6 @@ def published(home: Path) -> str:
     """Where the folder of this home page is published, as it says itself; ends with a slash."""
     found = re.search(r'<link rel="canonical" href="([^"]*)"', home.read_text("utf-8"))
     return found[1] if found else "/"
-
-
-def section(language: str) -> str:
-    """HTML for the end of the home page."""
-    label = WORDS[language]["label"]
-    return (
-        f'<section class="wb-programs" aria-label="{label}"><p>{label}</p>'
-        f'<ul class="wb-whole">{items(language, None)}</ul></section>'
-    )
-
-
-def items(language: str, site: Path | None) -> str:
-    words, up = WORDS[language], "../" if language != "en" else ""
-    found = [f'<li><a href="{FEED}">{words["feed"]}</a></li>']
-    for kind, name in (("zip", ARCHIVE), ("pdf", pdf_name(language))):
-        if site and (site / name).exists():
-            said = words[kind].format(size=size(site / name))
-            found.append(f'<li><a href="{up}{name}" download>{said}</a></li>')
-    return "".join(found)
-
-
-def size(path: Path) -> str:
-    return f"{path.stat().st_size / 1e6:.1f}\u00a0MB"
 
 
 def show(site: Path) -> None:

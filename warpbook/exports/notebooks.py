@@ -15,9 +15,9 @@ from warpbook.run.hashes import needed
 from warpbook.source.pages import Page
 
 WORDS = {
-    "en": "`{name}` of {book}. The first cells write the helper and the kernels beside this notebook; it wants NumPy "
+    "en": "{name} of {book}. The first cells write the helper and the kernels beside this notebook; it wants NumPy "
     "and PyCUDA, and a GPU or softcuda.",
-    "zh": "《{book}》的 `{name}`。前几个单元格把辅助模块和核函数写到本文件所在的目录；"
+    "zh": "《{book}》的 {name}。前几个单元格把辅助模块和核函数写到本文件所在的目录；"
     "运行需要 NumPy、PyCUDA，以及一块 GPU 或 softcuda。",
 }
 ARTICLE = {
@@ -56,7 +56,7 @@ def notebook(book: Book, program: Path, language: str) -> str:
     name = program.relative_to(book.snippets).as_posix()
     code = program.read_text("utf-8")
     files = needed_files(book, [code], program.parent.name, book.relative(program))
-    cells = [cell("markdown", WORDS[language].format(name=name, book=BOOKS[language]))]
+    cells = [cell("markdown", WORDS[language].format(name=plain.as_code(name), book=BOOKS[language]))]
     folders = made(files)
     if folders:  # %%writefile makes none
         cells.append(cell("code", f"from pathlib import Path\n\n{folders}"))
@@ -70,7 +70,7 @@ def of_page(page: Page, text: str, language: str, url: str, device: str) -> str:
         return ""
     codes = [block.code for block in page.python]
     files = needed_files(page.book, codes, page.article, page.name)
-    about = ARTICLE[language].format(title=page.title, url=url, device=device)
+    about = ARTICLE[language].format(title=page.title, url=url, device=plain.literally(device))
     cells = [cell("markdown", about), cell("code", SETUP.format(folders=made(files)))]
     cells += [cell("code", f"%%writefile {path}\n{kept}") for path, kept in sorted(files.items())]
     for kind, part, output in plain.cells(text):

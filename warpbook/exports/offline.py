@@ -8,6 +8,7 @@ a script, and the search runs in a frame (offline.js). The pages' policies hold 
 
 from __future__ import annotations
 
+import io
 import json
 import posixpath
 import re
@@ -15,8 +16,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from warpbook.blocks import explore
-from warpbook.book import BookError
+from warpbook.blocks import ends, explore
+from warpbook.book import write_bytes
 from warpbook.exports import bundle, downloads
 
 FOLDER = "warpbook"  # what the archive unpacks into
@@ -33,20 +34,16 @@ BUNDLE = re.compile(r'<script (?:type="?text/plain"? data-)?src="?(?P<root>[^">]
 
 def pack(site: Path) -> Path:
     """Write `warpbook.zip` into the built `site`. Raises BookError if there is none."""
-    if not (site / "index.html").exists():
-        raise BookError(f"{site}: no site there; build it with `make site`")
-    archive, found = site / downloads.ARCHIVE, list(files(site))
-    part = archive.with_suffix(".part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
-            for name, data in found:
-                entry = zipfile.ZipInfo(f"{FOLDER}/{name}", MOMENT)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                entry.external_attr = 0o644 << 16
-                out.writestr(entry, data)
-        part.replace(archive)
-    finally:
-        part.unlink(missing_ok=True)
+    downloads.check_built(site)
+    archive, found = site / ends.ARCHIVE, list(files(site))
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
+        for name, data in found:
+            entry = zipfile.ZipInfo(f"{FOLDER}/{name}", MOMENT)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            out.writestr(entry, data)
+    write_bytes(archive, made.getvalue())
     return archive
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import html
 import json
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 
 from warpbook import tools
-from warpbook.book import PLACES, PRIMARY, SOFTCUDA, Book, BookError
+from warpbook.blocks import ends
+from warpbook.book import PLACES, PRIMARY, SOFTCUDA, Book, BookError, write_bytes
 from warpbook.exports import downloads
 from warpbook.records import records
 from warpbook.source import changes, tracks
@@ -52,15 +52,14 @@ def write(
     """Print one language into the built `site`: (file, number of pages). `only`: of these pages, by name."""
     folder = site / PLACES[language]
     home = folder / "index.html"
-    if not home.exists():
-        raise BookError(f"{site}: no site there; build it with `make site`")
+    downloads.check_built(site)
     program = browser or tools.chromium()
     if not program:
         raise BookError(f"nothing prints: {tools.CHROMIUM_ADVICE}, or name one with --browser")
     if not (tools.modules(book) / "playwright-core").is_dir():
         raise BookError("node_modules/playwright-core is missing; run `make setup`")
     pages = [one for one in contents(book, language) if only is None or one["name"] in only]
-    out = site / downloads.pdf_name(language)
+    out = site / ends.pdf_name(language)
     with tempfile.TemporaryDirectory(prefix="warpbook-pdf-") as scratch:
         frame, made = Path(scratch, "frame.html"), Path(scratch, "made.pdf")
         frame.write_text(document(book, folder, language), "utf-8")
@@ -73,15 +72,11 @@ def write(
             "url": downloads.published(home),
             "pages": pages,
         }
-        done = subprocess.run(
-            [tools.node(), str(SCRIPT)], input=json.dumps(job), capture_output=True, text=True, encoding="utf-8"
-        )
+        done = tools.drive([tools.node(), str(SCRIPT)], input=json.dumps(job))
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if "Error" in line] or ["no message"]
-            raise BookError(f"{downloads.pdf_name(language)}: {program} does not print: {said[0].strip()}")
-        part = out.with_suffix(".part")
-        part.write_bytes(made.read_bytes())
-        part.replace(out)
+            raise BookError(f"{ends.pdf_name(language)}: {program} does not print: {said[0].strip()}")
+        write_bytes(out, made.read_bytes())
     return out, json.loads(done.stdout)["pages"]
 
 

@@ -10,29 +10,99 @@ import html
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import groupby
 
-from warpbook.pipeline.render import Rendered
-from warpbook.source.pages import FENCE, FRONT_MATTER
+from warpbook.pipeline.directives import SOURCES
+from warpbook.pipeline.parsed import Parsed
+from warpbook.records.values import substitute
+from warpbook.source.fences import FENCE
+from warpbook.source.pages import EXPRESSION
 
+SHOWN_PROGRAM = re.compile(r'^(\s*(?:```+|~~~+)\s*)text( .*title="[^"]*\.py".*)$')  # it is not run; it has its colours
 TOKEN = re.compile(r"(?P<indent> *)(?P<token>WARPBOOK\d+TOKEN)\Z")
 INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")
 WRAPPER = re.compile(r"</?div\b[^>]*> *")  # around Markdown (md_in_html)
 ATTRIBUTES = re.compile(r"\s*\{\s*[.#][^{}]*\}\s*$")
 BOX = re.compile(r"^(?P<indent> *)(?:!!!|\?\?\?\+?) +(?P<kind>[\w -]+?)(?: +\"(?P<title>.*)\")? *$")
+REFERENCE = re.compile(r"&#?\w+;")
+MARKUP = re.compile(  # of Markdown, Jupyter or Colab, in a text that is meant as it is
+    r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|[\\`$]"  # tags, character references, code, formulas
+    r"|\[(?=[^\]]*\][(\[:])|\](?=[(\[:])|\A[#>]|\A[-+](?=\s)"  # links, headings, quotations, lists
+    r"|\*(?=\S)|(?<=\S)\*|(?<!\w)_++(?=\S)|(?<=[^\s_])_++(?!\w)"  # emphasis
+)
 UNSAID = {"wb-switch", "wb-output__fold"}  # controls
 SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's description is taken before
 
 
-def markdown(made: Rendered) -> str:
-    """A rendered page as Markdown that needs nothing else."""
-    return tidy("\n".join(lines_of(made)))
+def markdown(parsed: Parsed) -> str:
+    """A page that was read as Markdown that needs nothing else."""
+    return tidy("\n".join(lines_of(*flat(parsed))))
 
 
-def lines_of(made: Rendered) -> list[str]:
+CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
+STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
+
+
+def flat(parsed: Parsed) -> tuple[str, dict[str, str]]:
+    """The page's lines, values in them, with a token for what is no Markdown; and the HTML of each token."""
+    lines: list[str] = []
+    tokens: dict[str, str] = {}
+    directives = list(parsed.directives)
+
+    def add_token(made: str, indent: str) -> None:
+        if made:
+            token = f"WARPBOOK{len(tokens)}TOKEN"
+            tokens[token] = made
+            lines.extend(["", indent + token, ""])
+
+    i, fresh = parsed.first, True
+    while i < len(parsed.lines):
+        text = parsed.lines[i].text
+        indent = text[: len(text) - len(text.lstrip())]
+        alone = EXPRESSION.fullmatch(text.strip())
+        if one := parsed.listings.get(i):
+            end = i + len(one.block.lines) + 2
+            fence, *rest = (line.text for line in parsed.lines[i:end])
+            lines += [SHOWN_PROGRAM.sub(r"\1py3\2", fence), *rest]
+            add_token(one.output, indent)
+            i, fresh = end, True
+            continue
+        at = next((k for k, (written, _) in enumerate(directives) if alone and written == alone[1]), None)
+        if at is not None:
+            add_token(directives.pop(at)[1], indent)
+        else:
+            join(lines, substitute(text, lambda written: parsed.values.get(written, f"{{{{ {written} }}}}")), fresh)
+        i, fresh = i + 1, False
+    return "\n".join(with_heading(lines, SOURCES[parsed.language])) + "\n", tokens
+
+
+def join(lines: list[str], text: str, fresh: bool) -> None:
+    """Add a line of prose. A line break between Han characters or after a full stop would be a blank, so it goes."""
+    before = lines[-1] if lines and not fresh else ""
+    han = re.search(rf"{CJK}$", before) and re.match(rf"\s*{CJK}", text)
+    stop = re.search(f"[{STOPS}]$", before) and re.match(r"\s*(?!\d+\.\s|\*\s|\[\^)[\w$`*\[]", text)
+    if (han or stop) and not before.lstrip().startswith(("#", ">", "!!!", "???", "===")):
+        lines[-1] = before + text.lstrip()
+    else:
+        lines.append(text)
+
+
+NOTE = re.compile(r"\[\^[^\]]+\]:")
+
+
+def with_heading(lines: list[str], title: str) -> list[str]:
+    """The page's footnotes under a heading of their own, where they stand together at its end."""
+    notes = [i for i, line in enumerate(lines) if NOTE.match(line)]
+    if not notes or any(line.startswith("## ") for line in lines[notes[0] :]):
+        return lines
+    return [*lines[: notes[0]], f"## {title} {{ #sources }}", "", *lines[notes[0] :]]
+
+
+def lines_of(markdown: str, tokens: dict[str, str]) -> list[str]:
     out: list[str] = []
     fence = ""
     boxes: list[int] = []  # indents of the admonitions we are in
-    for line in FRONT_MATTER.sub("", made.markdown).split("\n"):
+    for line in markdown.split("\n"):
         token = TOKEN.match(line)
         match = FENCE.match(line)
         while boxes and not fence and line.strip() and len(line) - len(line.lstrip()) <= boxes[-1]:
@@ -47,7 +117,7 @@ def lines_of(made: Rendered) -> list[str]:
                 fence = ""
             out.append(quote + inner)
         elif token:
-            out += [quote + text for text in of_html(made.tokens[token["token"]]).split("\n")]
+            out += [quote + text for text in of_html(tokens[token["token"]]).split("\n")]
         elif match and match["fence"]:
             fence = match["fence"]
             out.append(quote + re.sub(r"\{\s*\.([\w+-]+)[^}]*\}|(?<=[a-z]) .*=.*$", r"\1", inner))
@@ -59,8 +129,25 @@ def lines_of(made: Rendered) -> list[str]:
             out.append("")
         else:
             text = INLINE.sub("", ATTRIBUTES.sub("", inner))
-            out.append((quote + html.unescape(text)).rstrip() if "&" in text else (quote + text).rstrip())
+            out.append((quote + REFERENCE.sub(resolved, text)).rstrip())
     return out
+
+
+def resolved(reference: re.Match[str]) -> str:
+    """The character that is meant, unless it would begin markup."""
+    shown = html.unescape(reference[0])
+    return reference[0] if shown in ("<", ">", "&") else shown
+
+
+def literally(text: str) -> str:
+    """A text as Markdown that shows it as it is."""
+    return MARKUP.sub(lambda match: "".join(f"\\{character}" for character in match[0]), text)
+
+
+def as_code(text: str) -> str:
+    """A text in Markdown's code marks, more of them than it has in a row."""
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{ticks} {text} {ticks}" if len(ticks) > 1 else f"`{text}`"
 
 
 def plain(text: str) -> str:
@@ -75,7 +162,7 @@ def tidy(text: str) -> str:
     return "".join(part for i, part in enumerate(parts) if i % 3 != 2).strip("\n") + "\n"
 
 
-# -- what render.py put behind tokens, back to Markdown ------------------------------------------------------------
+# -- HTML of the book's own, back to Markdown ------------------------------------------------------------
 
 
 @dataclass
@@ -103,7 +190,8 @@ class Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.out: list[str] = []
-        self.text: list[str] = []
+        self.text: list[tuple[str, bool]] = []  # pieces, and whether each is code
+        self.code = 0  # open <code>
         self.table: Table | None = None
         self.skipped: list[str] = []  # open elements of a part that is left out
         self.span = 1  # columns of the present cell
@@ -127,23 +215,23 @@ class Reader(HTMLParser):
         elif tag in ("p", "pre", "figcaption", "summary", "li", "h1", "h2", "h3", "div", "figure"):
             self.flush()
         elif tag == "br":
-            self.text.append("\n")
+            self.text.append(("\n", False))
+        elif tag == "code":
+            self.code += 1
 
     def handle_endtag(self, tag: str) -> None:
         if self.skipped:
             while self.skipped and self.skipped.pop() != tag:
                 pass  # elements that need no end
         elif tag in ("td", "th") and self.table and self.table.rows:
-            cell = " ".join("".join(self.text).split())
-            self.table.rows[-1] += [cell] + [""] * (self.span - 1)
-            self.text = []
+            self.table.rows[-1] += [self.taken(), *[""] * (self.span - 1)]
         elif tag == "thead" and self.table:
             self.table.heads = len(self.table.rows)
         elif tag == "table" and self.table:
             self.out.append(self.table.text())
             self.table = None
         elif tag == "pre":
-            text = "".join(self.text).strip("\n")
+            text = "".join(piece for piece, _ in self.text).strip("\n")
             ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
             self.out.append(f"{ticks}text\n{text}\n{ticks}")
             self.text = []
@@ -153,17 +241,26 @@ class Reader(HTMLParser):
             self.flush("- {}")
         elif tag in ("p", "div", "figure", "h1", "h2", "h3"):
             self.flush()
+        elif tag == "code":
+            self.code = max(0, self.code - 1)
 
     def handle_data(self, data: str) -> None:
         if not self.skipped:
-            self.text.append(data)
+            self.text.append((data, self.code > 0))
+
+    def taken(self) -> str:
+        """The text so far as Markdown: code in its marks, the rest as it is."""
+        parts = [("".join(text for text, _ in run), code) for code, run in groupby(self.text, lambda piece: piece[1])]
+        self.text = []
+        return "".join(
+            as_code(" ".join(text.split())) if code and text.strip() else literally(re.sub(r"\s+", " ", text))
+            for text, code in parts
+        ).strip()
 
     def flush(self, form: str = "{}") -> None:
         if self.table:
             return
-        text = " ".join("".join(self.text).split())
-        self.text = []
-        if text:
+        if text := self.taken():
             self.out.append(form.format(text))
 
 
@@ -173,7 +270,7 @@ def of_html(made: str) -> str:
     described = ""
     if drawn and "wb-figure" in made:  # drawn by hand: its words are its title and description
         parts = [re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", drawn[0], re.DOTALL) for tag in ("title", "desc")]
-        told = [" ".join(plain(part[1]).split()) for part in parts if part]
+        told = [literally(" ".join(plain(part[1]).split())) for part in parts if part]
         described = f"*{': '.join(told)}*" if told else ""
     reader = Reader()
     reader.feed(made)

@@ -72,9 +72,8 @@ def wanted(pages: Iterable[Page]) -> list[Wanted]:
     """Of an article, in the order of its first page."""
     found: dict[Wanted, None] = {}
     for page in pages:
-        inside = {i for block in page.blocks for i in range(block.start, block.start + len(block.lines) + 2)}
         for i, line in enumerate(page.lines):
-            if i not in inside and (one := parse(page, line.text)):
+            if i not in page.fenced and (one := parse(page, line.text)):
                 found[one] = None
     return list(found)
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 import tempfile
+import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from contextlib import contextmanager, suppress
+from multiprocessing import active_children, forkserver, get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from warpbook.book import CONFIGS, LANGUAGES, PLACES, Book, BookError
+from warpbook.blocks import ends
+from warpbook.book import CONFIGS, LANGUAGES, PLACES, Book, BookError, explain
+from warpbook.exports import downloads
 
 SITE_URL = "https://warpbook.example/"
 # What every process of a build imports, imported once. Nothing of warpbook itself: `serve` outlives edits of it.
@@ -34,25 +39,43 @@ Tell = Callable[[str], None]
 
 
 def build(book: Book, output: Path, strict: bool = True) -> Path:
-    """Build the site into `output`, which stays as it was if anything is wrong."""
+    """Build the site into `output`, which stays as it was if anything is wrong.
+
+    Raises BookError, too, where `output` holds anything else than a site that this function built.
+    """
     from warpbook.site import style
 
-    output.parent.mkdir(parents=True, exist_ok=True)
+    check_replaceable(book, output)
+    output = output.resolve()  # "." has neither a name nor a parent
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
         new = Path(folder, "new")
         jobs = [Job(build_into, book, language, new, strict) for language in LANGUAGES]
         try:
-            wrong = [error for job in jobs if (error := job.outcome(tell))]
+            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(tell))))
         finally:
             for job in jobs:
                 job.stop()
         if wrong:
             raise BookError("\n".join(wrong))
-        style.trim(new)
-        if output.exists():
-            output.rename(Path(folder, "old"))
-        new.rename(output)
+        try:
+            style.trim(new)
+        except OSError as error:
+            raise BookError(explain(error, new)) from error
+        check_replaceable(book, output)  # the build took a while
+        replace(output, new, Path(folder, "old"))
     return output
+
+
+def replace(output: Path, new: Path, old: Path) -> None:
+    """Put `new` where `output` is, and `output` where `old` is; if that fails, `output` is back in its place."""
+    if output.exists():
+        output.rename(old)
+    try:
+        new.rename(output)
+    except BaseException:
+        if old.exists():
+            old.rename(output)
+        raise
 
 
 def tell(line: str) -> None:
@@ -61,7 +84,10 @@ def tell(line: str) -> None:
 
 def build_into(tell: Tell, book: Book, language: str, root: Path, strict: bool, url: str | None = None) -> None:
     """Build one language where it belongs in a whole site."""
-    build_language(book, language, root / PLACES[language], strict, url, tell)
+    try:
+        build_language(book, language, root / PLACES[language], strict, url, tell)
+    except OSError as error:
+        raise BookError(explain(error, root)) from error
 
 
 def build_language(
@@ -123,13 +149,85 @@ def messages(tell: Tell) -> Iterator[Lines]:
         log.removeHandler(lines)
 
 
+# -- where a site may be written ---------------------------------------------------------------------------------------
+
+# Beside pages and what docs/en holds. A built site has no marker, which would be published with it.
+PARTS = {
+    "404.html",
+    "assets",
+    "feed.xml",
+    "llms.txt",
+    "notebooks",
+    "records",
+    "robots.txt",
+    "search",
+    "sitemap.xml",
+    "sitemap.xml.gz",
+    "snippets",
+    *PLACES.values(),
+}
+SOURCES = ("docs", "records", "snippets", "softcuda", "tests", "theme", "tools", "warpbook", ".git", ".venv")
+
+
+def check_replaceable(book: Book, output: Path) -> None:
+    """Raise BookError unless a site may be written to `output`: it is absent, an empty folder or a built site.
+
+    A built site to which somebody has added a file or a folder is refused, since the next build would delete it.
+    """
+    name, resolved = book.relative(output), output.resolve()
+    if output.is_symlink():
+        raise BookError(f"{name}: a symbolic link; give --output the folder it points to, {resolved}")
+    for place, what in ((book.root, "the repository"), (Path.home(), "your home folder")):
+        if place.resolve().is_relative_to(resolved):
+            raise BookError(f"{resolved}: is or contains {what}; choose a new folder as --output")
+    for source in SOURCES:
+        if resolved.is_relative_to((book.root / source).resolve()):
+            raise BookError(f"{name}: lies in {source}/, among the book's sources; choose another --output")
+    if not resolved.parent.is_dir():
+        raise BookError(f"{name}: there is no folder {output.parent}; create it, or choose another --output")
+    if not output.exists():
+        return
+    if not output.is_dir():
+        raise BookError(f"{name}: a file; choose a new folder as --output")
+    found = sorted(path.name for path in output.iterdir())
+    if not found:
+        return
+    if not downloads.is_built(output):
+        raise BookError(f"{name}: is not empty, and holds no site built by Warpbook; choose another --output")
+    if added := [one for one in found if one not in parts(book, output)]:
+        raise BookError(f"{name}/{added[0]}: is no part of the site, and would be deleted; move it away first")
+
+
+def parts(book: Book, site: Path) -> set[str]:
+    """What may be in a built site's own folder: its pages, by its own map of them, and what comes with them."""
+    addresses = re.findall(r"<loc>([^<]*)</loc>", (site / "sitemap.xml").read_text("utf-8", errors="replace"))
+    home = min(addresses, key=len, default="")
+    names = {address.removeprefix(home).split("/")[0] for address in addresses}
+    pages = {f"{name or 'index'}{ending}" for name in names for ending in ("", ".md", ".ipynb", ".html")}
+    files = {ends.ARCHIVE, *map(ends.pdf_name, LANGUAGES)}
+    docs = {path.name for path in (book.docs / "en").glob("*")}
+    return PARTS | pages | files | docs
+
+
 # -- processes ---------------------------------------------------------------------------------------------------------
+
+
+# A process of ours is a child of multiprocessing's fork server and leads a session of its own. It ends when `stop` asks
+# for it, and, with all that it has started, when the process that began it is gone, even if that one was killed.
+
+GRACE = 0.25  # seconds that a process has to end by itself
 
 
 def processes() -> ForkServerContext:
     """Processes that begin with MkDocs and its plugins imported."""
     context = get_context("forkserver")
     context.set_forkserver_preload(list(SHARED))
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C is ours: not for one that still imports
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
 
 
@@ -169,17 +267,37 @@ def run(
         work(lambda line: pipe.send(("line", line)), *arguments)
     except BookError as error:
         pipe.send(("end", str(error)))
+    except OSError as error:
+        pipe.send(("end", explain(error)))
     except Exception:
         pipe.send(("end", traceback.format_exc()))
     else:
         pipe.send(("end", ""))
 
 
-def stop(process: BaseProcess) -> None:
-    process.terminate()
-    process.join(1)
-    process.kill()  # one that would not end
-    process.join()
+def stop(*children: BaseProcess) -> None:
+    """End processes, together: each may tidy up for GRACE seconds, then it is killed with all that it has started."""
+    for process in children:
+        process.terminate()
+    end = time.monotonic() + GRACE
+    for process in children:
+        process.join(max(0, end - time.monotonic()))
+    for process in children:
+        # 255 also stands for one of which nothing is known: the fork server has been killed.
+        if process.pid and process.exitcode in (None, 255):
+            for kill in (os.killpg, os.kill):  # it leads a group from `begin` on
+                with suppress(ProcessLookupError):
+                    kill(process.pid, signal.SIGKILL)
+            process.join(GRACE)
+
+
+def stop_all() -> None:
+    """End every process that this one has begun, and the fork server, at once: this process is about to end, too."""
+    stop(*active_children())
+    # Else it ends only after its imports, and until it is given a processor nobody hears that a child has ended.
+    if server := getattr(forkserver._forkserver, "_forkserver_pid", None):  # type: ignore[attr-defined]
+        with suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
 
 
 def begin(environment: dict[str, str]) -> None:
@@ -188,3 +306,13 @@ def begin(environment: dict[str, str]) -> None:
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    os.setsid()
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """Wait until the process that asked for this one is gone; then end, and with it what it has started."""
+    parent = parent_process()
+    assert parent
+    wait([parent.sentinel])
+    os.killpg(0, signal.SIGKILL)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, time
 from email.utils import format_datetime
 from xml.etree import ElementTree
 
+from warpbook.blocks.ends import FEED
 from warpbook.book import Book
-from warpbook.exports.downloads import FEED
 from warpbook.source import changes
 from warpbook.source.changes import Change
 

@@ -16,19 +16,18 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from warpbook.blocks import listings
+from warpbook.blocks import ends, listings
 from warpbook.blocks.outputs import Outputs
-from warpbook.book import Book, BookError, write_json
+from warpbook.book import Book, BookError, write_cache
 from warpbook.exports import notebooks
 from warpbook.source.pages import Page
 
-PREFIX = "snippets/"
+PREFIX = ends.PROGRAMS
 TEMPLATES = Path(__file__).with_name("cells")
 MAKERS = ("jupytext", "mkdocs-jupyter", "nbconvert", "pygments")
 CODE = re.compile(r'<div class="[^"]*\bhighlight\b[^"]*">\s*<pre>(.*?)</pre>\s*</div>', re.DOTALL)
 WORDS = {
     "en": {
-        "programs": "Programs of this page",
         "intro": "A program of {article}, cell by cell. Run it with",
         "files": "({source}, {notebook})",
         "source": "the file itself",
@@ -36,7 +35,6 @@ WORDS = {
         "beside": "Files it loads",
     },
     "zh": {
-        "programs": "本页的程序",
         "intro": "{article}的程序，逐个单元格列出。运行方式：",
         "files": "（{source}、{notebook}）",
         "source": "源文件",
@@ -44,11 +42,6 @@ WORDS = {
         "beside": "它加载的文件",
     },
 }
-
-
-def address(book: Book, program: Path) -> str:
-    """Where a program's page is, as a source file of the site: snippets/reduction/ladder.py."""
-    return f"{PREFIX}{program.relative_to(book.snippets).as_posix()}"
 
 
 def use_templates() -> None:
@@ -70,7 +63,7 @@ def kept(book: Book, name: str, make: Callable[[], str]) -> str:
     except (OSError, ValueError, KeyError):
         pass
     made = make()
-    write_json(file, {"key": key, "html": made})
+    write_cache(file, {"key": key, "html": made})
     return made
 
 
@@ -118,16 +111,4 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
         f'<h1>{html.escape(program)}</h1>{intro}<div class="wb-lab"><div>{blocks}{output}</div>'
         f'<section tabindex="0" aria-label="{words["beside"]}">'
         f'<p class="wb-lab__beside">{words["beside"]}</p>{loaded}</section></div>'
-    )
-
-
-def links(book: Book, article: str, language: str, root: str) -> str:
-    """The list of an article's programs, for the end of its page."""
-    pages = {
-        book.relative(path): f"{root}{address(book, path).removesuffix('.py')}/" for path in book.programs(article)
-    }
-    items = "".join(f'<li><a href="{url}"><code>{name}</code></a></li>' for name, url in pages.items())
-    label = WORDS[language]["programs"]
-    return (
-        f'<section class="wb-programs" aria-label="{label}"><p>{label}</p><ul>{items}</ul></section>' if items else ""
     )

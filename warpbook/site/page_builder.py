@@ -14,7 +14,7 @@ from mkdocs.structure.files import get_files, set_exclusions
 from mkdocs.structure.nav import get_navigation
 from mkdocs.structure.pages import Page
 
-from warpbook.book import CONFIGS, PLACES, Book, BookError
+from warpbook.book import CONFIGS, PLACES, Book, BookError, explain
 from warpbook.site.builder import Tell, begin, configuration, messages, processes, stop
 
 
@@ -77,6 +77,8 @@ def explained(error: BaseException, language: str) -> str:
     """One line for bad input; the traceback of anything else."""
     if isinstance(error, MkDocsException):
         return f"{CONFIGS[language]}: {error}"
+    if isinstance(error, OSError):
+        return explain(error)
     if isinstance(error, Exception):
         return str(error) if isinstance(error, BookError) else traceback.format_exc()
     raise error
@@ -106,7 +108,10 @@ class Stage:
 
     def make(self, address: str) -> bool | None:
         """Make one file of the site; False if there is no such file, or it is made of all pages together."""
-        if (self.site / address).is_file():
+        path = (self.site / address).resolve()
+        if not path.is_relative_to(self.site.resolve()):
+            return False
+        if os.path.isfile(path):  # Path.is_file raises if the name is too long
             return None
         file = self.at.get(address) or self.at.get(f"{address}/index.html".lstrip("/"))
         if file is None:

@@ -1,12 +1,13 @@
-"""MkDocs hooks: a thin skin over `warpbook`. Everything that matters is in render, values, mathematics and pages."""
+"""MkDocs hooks: files, navigation, the search index, addresses in every language, what Material's templates lack.
+
+What a page means is none of their business: warpbook.pipeline reads it.
+"""
 
 from __future__ import annotations
 
 import html
 import logging
 import re
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,14 @@ from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.utils import get_relative_url
 
 from warpbook import tools
-from warpbook.blocks import citation, listings, mathematics
-from warpbook.book import Book, BookError, write_text
+from warpbook.blocks import ends
+from warpbook.book import LANGUAGES, Book, BookError, write_text
 from warpbook.exports import exports, plain
-from warpbook.pipeline import render
+from warpbook.pipeline import typography
+from warpbook.pipeline.parsed import CURRENT, Context
 from warpbook.records.values import Values
-from warpbook.site import developers, feed, labs, minify, policy, prune, search, sitemap, style, typography
-from warpbook.source import describe, glossary, tracks, translation
+from warpbook.site import developers, feed, labs, minify, policy, prune, search, sitemap, style
+from warpbook.source import allowed_html, describe
 from warpbook.source.pages import Page
 
 log = logging.getLogger("mkdocs.warpbook")
@@ -38,8 +40,6 @@ class State:
         self.book = Book(Path(config.config_file_path).absolute().parent)
         self.language = str(config.theme["language"])
         self.values = Values(self.book)
-        self.tokens: dict[str, dict[str, str]] = {}
-        self.pages: dict[str, Page] = {}
         self.plain: dict[Path, str] = {}
         self.documents: dict[str, list[dict[str, Any]]] = {}  # what is searched, by the page's source
 
@@ -57,6 +57,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, the feed, KaTeX's fonts, the records that numbers link to, a lab page a program."""
+    if state.language == LANGUAGES[0] and config.plugins["material/search"].config.enabled:  # once for a whole site
+        for problem in allowed_html.source_problems(state.book):
+            log.warning(problem)
     parts = (f"{style.FOLDER}/", f"{search.FOLDER}/")
     for file in [file for file in files if file.src_uri.startswith(parts) or style.is_theirs(file.src_uri)]:
         files.remove(file)
@@ -73,7 +76,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     developers.add(files, state.book, state.language, config)
     for article in state.book.articles():
         for path in state.book.programs(article):
-            address = labs.address(state.book, path)
+            address = ends.address(state.book, path)
             files.append(File(address, str(state.book.root), config.site_dir, config.use_directory_urls))
     return files
 
@@ -111,6 +114,7 @@ def root_of(page: MkDocsPage) -> str:
 
 def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
     page.meta["search"] = {"exclude": True}  # from Material's index; on_page_content makes ours
+    CURRENT.set(None)
     if page.file.src_uri.startswith(labs.PREFIX):
         page.meta["title"] = page.file.src_uri.removeprefix(labs.PREFIX)
         page.meta["hide"] = ["toc"]  # it has no headings; the code is as wide as the page
@@ -119,28 +123,21 @@ def on_page_markdown(markdown: str, page: MkDocsPage, config: MkDocsConfig, file
     if developers.is_one(page.file.src_uri):
         page.meta["description"] = html.escape(str(page.meta.get("description", "")))
         return markdown
-    path = Path(str(page.file.abs_src_path))
-    source = Page(state.book, path)
+    source = Page(state.book, Path(str(page.file.abs_src_path)))
     try:
-        made = render.markdown_of(source, state.language, state.values, root_of(page))
+        source.blocks  # noqa: B018  # says what is wrong with a snippet or a fence, and where
     except BookError as error:
         log.warning(str(error))
         return f"!!! failure\n    {html.escape(str(error))}\n"
-    for problem in made.problems:
-        log.warning(problem)
-    state.tokens[page.file.src_uri] = made.tokens
-    state.pages[page.file.src_uri] = source
-    state.plain[path] = plain.markdown(made)
-    page.meta["description"] = html.escape(describe.page(source, state.language, state.plain[path]))
-    return re.sub(r"\A---\n.*?\n---\n", "", made.markdown, flags=re.DOTALL)
+    CURRENT.set(Context(source, state.language, state.values, root_of(page), page.canonical_url or ""))
+    return markdown or "\n"  # what is read is the file, by the extension
 
 
 def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
     name = page.file.src_uri
-    root = root_of(page)
     if name.startswith(labs.PREFIX):
         problems: list[str] = []
-        made = labs.lab(state.book, name, content, state.language, root, problems)
+        made = labs.lab(state.book, name, content, state.language, root_of(page), problems)
         for problem in problems:
             log.warning(problem)
         return typography.tidy(made, state.language)
@@ -150,72 +147,19 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
             stem = name.removesuffix(".md")
             state.documents[name] = search.documents(state.book, state.language, stem, page.url or "", content)
         return content
-    content = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", content)  # the empty corner of a table heads nothing
-    if name in state.pages:
-        check_rendered(content, state.pages[name])
-        content = under_heading(content, told(partial(tracks.line, state.book, state.pages[name], state.language)))
-        content = under_heading(content, told(partial(lag, state.pages[name])))
-        if state.pages[name].article not in glossary.UNLINKED:
-            content = glossary.link(state.book, content, state.language, root)
-        content += labs.links(state.book, state.pages[name].article, state.language, root)
-        content += exports.links(state.pages[name], state.language)
-        content += told(partial(citation.fold, state.pages[name], state.language, page.canonical_url or ""))
-    content = render.place(content, state.tokens.get(name, {}))
-    if name in state.pages:
-        content = told(partial(listings.complete, content, state.pages[name], state.language, root)) or content
-    content = typography.tidy(content, state.language)
-    if name in state.pages and config.plugins["material/search"].config.enabled:
+    context = CURRENT.get()
+    if not context:
+        return content
+    for problem in context.parsed.problems:
+        log.warning(problem)
+    text = plain.markdown(context.parsed)
+    state.plain[context.page.path] = text
+    page.meta["description"] = html.escape(describe.page(context.page, state.language, text))
+    if config.plugins["material/search"].config.enabled:
         stem = name.removesuffix(".md")
-        state.documents[name] = search.documents(state.book, state.language, stem, page.url or "", content)
+        found = search.documents(state.book, state.language, stem, page.url or "", context.parsed.searched)
+        state.documents[name] = found
     return content
-
-
-def told(make: Callable[[], str]) -> str:
-    """What `make` makes; where it cannot, a warning says why, and the page goes without."""
-    try:
-        return make()
-    except BookError as error:
-        log.warning(str(error))
-        return ""
-
-
-def under_heading(content: str, more: str) -> str:
-    """The page with `more` under its heading, below its reading time; at its top where it has no heading."""
-    place = re.search(r"</h1>(?:<p class=\"wb-time.*?</p>)?|\A(?!.*</h1>)", content, re.DOTALL)
-    return content[: place.end()] + more + content[place.end() :] if place else content
-
-
-def lag(page: Page) -> str:
-    """Where the page lags behind the English one."""
-    english = state.book.docs / "en" / page.path.relative_to(state.book.docs / state.language)
-    if state.language not in translation.LAGS or not english.exists():
-        return ""
-    return translation.banner(Page(state.book, english), page, state.language)
-
-
-def check_rendered(content: str, page: Page) -> None:
-    """What is rendered is what is run: the page's Python blocks, character for character."""
-    pattern = r'<div class="language-python[^"]*highlight"[^>]*>.*?<code>(.*?)</code>'
-    shown = [html.unescape(re.sub(r"<[^>]+>", "", code)) for code in re.findall(pattern, content, re.DOTALL)]
-    run = [block.code for block in page.python]
-    for i in range(max(len(shown), len(run))):
-        if i >= len(shown) or i >= len(run) or shown[i].strip("\n") != run[i].strip("\n"):
-            where = page.python[min(i, len(run) - 1)].where if run else page.name
-            log.warning(f"{where}: what is rendered is not what is run ({len(shown)} and {len(run)} Python blocks)")
-            return
-
-
-def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
-    """All formulas of the language at once."""
-    pages = [file.page for file in files.documentation_pages() if file.page and file.page.content]
-    try:
-        made = mathematics.typeset(state.book, [f for page in pages for f in mathematics.find(page.content or "")])
-    except BookError as error:
-        log.warning(str(error))
-        return env
-    for page in pages:
-        page.content = mathematics.place(page.content or "", made)
-    return env
 
 
 def on_page_context(context: Any, page: MkDocsPage, config: MkDocsConfig, nav: Any) -> Any:
@@ -288,7 +232,16 @@ def on_post_page(output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
     )
     output = named(re.sub(r'<link rel="alternate" href="[^"]*" hreflang="[^"]*">\s*', "", output))
     output = minify.page(valid(search.place(output)))
-    return output if config.extra.get("serving") else policy.with_policy(output)  # live reload is an inline script
+    theme = state.book.root / "theme"
+    if found := policy.refused(output, theme):
+        name = page.file.src_uri
+        source = Path(str(page.file.abs_src_path))
+        lines = allowed_html.prose_of(Page(state.book, source)) if source.suffix == ".md" else []
+        for problem in allowed_html.located(found, lines, allowed_html.sources(state.book, state.language)):
+            log.warning(f"{name}: {problem}" if problem in {one.says for one in found} else problem)
+    return (
+        output if config.extra.get("serving") else policy.with_policy(output, theme)
+    )  # live reload is an inline script
 
 
 def valid(output: str) -> str:
@@ -301,7 +254,9 @@ def valid(output: str) -> str:
 def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
     """404.html is no page."""
     output = valid(search.place(output))
-    return policy.with_policy(output) if template_name.endswith(".html") and not config.extra.get("serving") else output
+    if config.extra.get("serving") or not template_name.endswith(".html"):
+        return output
+    return policy.with_policy(output, state.book.root / "theme")
 
 
 @event_priority(-50)  # after Material has written its index

@@ -8,55 +8,161 @@ pause, the whole site is built as `make site` does it: for its warnings, and for
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import html
+import ipaddress
 import os
+import re
 import shutil
+import signal
 import socket
+import socketserver
+import stat
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import current_process
 from pathlib import Path
 from typing import Any
 
 from mkdocs.livereload import LiveReloadServer
 
-from warpbook.book import LANGUAGES, PLACES, Book, BookError, write_text
-from warpbook.site.builder import Job, Tell, build_into
+from warpbook.book import LANGUAGES, PLACES, Book, BookError
+from warpbook.site.builder import Job, Tell, build_into, stop_all
 from warpbook.site.page_builder import Maker
 
 WATCHED = ("docs", "snippets", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
 POLL = 0.2  # seconds between two looks at the files
 PAUSE = 1.0  # seconds without an edit before the whole site is built
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PREFIX = "warpbook-site-"  # of folders for temporary files
+OWNER = "owner"  # a file in such a folder, locked while the process that it belongs to lives
+SILENCE = 60.0  # seconds that a browser may keep a connection without saying or taking anything
+UNOWNED = 3600.0  # seconds after which such a folder without that file is nobody's
+ANYWHERE = ("0.0.0.0", "::")  # all addresses of this machine
+Response = tuple[str, list[tuple[str, str]], Iterable[bytes]]  # status, headers, body
 
 
 def serve(book: Book, host: str, port: int) -> None:
-    """Serve both languages until interrupted."""
-    try:
-        socket.create_server((host, port)).close()
-    except OSError as error:
-        raise BookError(f"{host}:{port}: {error.strerror}; choose another with --port") from None
-    url = f"http://{host}:{port}/"
-    with tempfile.TemporaryDirectory(prefix="warpbook-site-") as folder:
-        preview = Preview(book, Path(folder), url)
-        server = Server(preview, host, port)
-        for name in WATCHED:
-            if (book.root / name).exists():
-                server.watch(str(book.root / name))
-        print(f"{url} (English), {url}zh/ (中文); Ctrl-C ends", flush=True)
+    """Serve both languages until a signal asks to stop. Raises BookError for an address that cannot be used."""
+    server = Server(host, port)
+    heard, ends = (
+        socket.socketpair()
+    )  # a byte ends it all; a signal writes one, whichever thread the system gives it to
+    ends.setblocking(False)
+    signal.set_wakeup_fd(ends.fileno())
+    for number in STOPS:
+        # One that is ignored, as with nohup or in a script's background, stays so; but something must stop us.
+        if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+    errors: list[BaseException] = []
+
+    def run() -> None:
         try:
-            server.serve()  # type: ignore[no-untyped-call]
+            server.run(book, folder)
+        except BaseException as error:
+            errors.append(error)
+        ends.send(b"!")
+
+    with temporary_folder() as folder:
+        # Nothing is made in this thread: it is free to hear a signal, however long the others are busy.
+        threading.Thread(target=run, daemon=True).start()
+        heard.recv(1)
+        if server.preview:
+            server.preview.edition.over = True
+        stop_all()
+    if errors:
+        raise errors[0]
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for as long as this process lives; and an end to those of processes that were killed."""
+    remove_stale_folders()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    with (folder / "new").open("w") as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        (folder / "new").rename(folder / OWNER)  # nobody sees it without its lock
+        # For the fork server's socket, which is otherwise in a folder of its own that would stay after a kill. The
+        # system limits a socket's path to 107 bytes.
+        if len(os.fsencode(folder / "listener-12345678")) <= 107:
+            current_process()._config["tempdir"] = str(folder)  # type: ignore[attr-defined]
+        try:
+            yield folder
         finally:
-            server.shutdown()
-            preview.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_stale_folders() -> None:
+    """Remove folders whose owner was killed. The owner's lock goes with it, so a lock that can be had says so."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            about = folder.lstat()
+            if about.st_uid != os.getuid() or not stat.S_ISDIR(about.st_mode):
+                continue
+            try:
+                with (folder / OWNER).open("rb") as owner:
+                    fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except FileNotFoundError:
+                if time.time() - about.st_mtime < UNOWNED:
+                    continue
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Server(LiveReloadServer):
     """MkDocs' server, which makes browsers load their page again; what it serves is made fresh before it looks."""
 
-    def __init__(self, preview: Preview, host: str, port: int) -> None:
+    request_queue_size = 1024  # connections that wait to be accepted; a browser with many tabs opens hundreds at once
+
+    def __init__(self, host: str, port: int, preview: Preview | None = None) -> None:
+        """Listen at once: requests wait until `serve` answers them. Raises BookError where it cannot listen."""
         self.preview, self.here = preview, threading.local()
-        super().__init__(preview.edited, host, port, root="", polling_interval=POLL)
+        super().__init__(self.edited, host, port, root="", polling_interval=POLL)
+        self.serve_thread.daemon = True
+        self.listen(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        self.names = {"localhost", "127.0.0.1", "[::1]", shown.lower()}
+        self.url = f"http://{shown}:{self.server_port}/"
+
+    def listen(self, host: str, port: int) -> None:
+        if not host:
+            raise BookError("--host: this is empty; give a name or an address, such as localhost")
+        if not 0 <= port <= 65535:
+            raise BookError(f"--port {port}: there is no such port; choose one up to 65535 (0: any that is free)")
+        try:
+            # Not HTTPServer's, which asks DNS for this machine's name and may wait for seconds.
+            socketserver.TCPServer.server_bind(self)
+            super().server_activate()
+        except (OSError, UnicodeError) as error:
+            self.server_close()
+            no_host = isinstance(error, socket.gaierror | UnicodeError) or error.errno == errno.EADDRNOTAVAIL
+            why = getattr(error, "strerror", error)
+            raise BookError(f"{host}:{port}: {why}; choose another with {'--host' if no_host else '--port'}") from None
+        self.server_name, self.server_port = host, self.server_address[1]
+        self.setup_environ()
+
+    def server_bind(self) -> None:
+        """Nothing: `listen` has done it."""
+
+    def server_activate(self) -> None:
+        """Nothing: `listen` has done it."""
+
+    def run(self, book: Book, folder: Path) -> None:
+        """Make and serve the site, in `folder`."""
+        self.preview = Preview(book, folder, self.url)
+        for name in WATCHED:
+            if (book.root / name).exists():
+                self.watch(str(book.root / name))
+        print(f"{self.url} (English), {self.url}zh/ (中文); Ctrl-C ends", flush=True)
+        self.serve()  # type: ignore[no-untyped-call]
+
+    def edited(self) -> None:
+        if self.preview:
+            self.preview.edited()
 
     @property
     def root(self) -> str:
@@ -67,19 +173,115 @@ class Server(LiveReloadServer):
     def root(self, folder: str) -> None:
         self.here.root = folder
 
+    def get_request(self) -> tuple[Any, Any]:
+        connection, address = super().get_request()
+        connection.settimeout(SILENCE)
+        return connection, address
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # that is a browser which has gone or says nothing
+            super().handle_error(request, client_address)
+
     def serve_request(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
+        status, headers, body = self.refusal(environ) or self.response(environ)
+        if environ["REQUEST_METHOD"] == "HEAD":
+            if isinstance(body, list) and "Content-Length" not in dict(headers):
+                headers = [*headers, ("Content-Length", str(sum(map(len, body))))]
+            if hasattr(body, "close"):
+                body.close()
+            body = []
+        start_response(status, headers)
+        return body
+
+    def refusal(self, environ: dict[str, Any]) -> Response | None:
+        """What is wrong with a request; None if it can be answered."""
+        name = re.sub(r":\d*$", "", environ.get("HTTP_HOST", "").lower())
+        if not name:
+            return plain("400 Bad Request", "The request has no Host header.")
+        # A page of another site can have its own name resolve to this machine, and then read what we send it (DNS
+        # rebinding). The browser sends that name. An address cannot be made to resolve to another.
+        if name not in self.names and not (self.server_name in ANYWHERE and is_address(name)):
+            return plain(
+                "421 Misdirected Request", "This server has another name; `warpbook serve --host` gives it one."
+            )
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+            # A body must be read, or the connection is reset and the answer may be lost.
+            length = environ.get("CONTENT_LENGTH") or "0"
+            if length.isdecimal():
+                environ["wsgi.input"].read(min(int(length), 1 << 20))
+            return plain("405 Method Not Allowed", "", ("Allow", "GET, HEAD"))
+        if requested_path(environ) is None:
+            return plain("400 Bad Request", "This path cannot name a file of the site.")
+        return None
+
+    def response(self, environ: dict[str, Any]) -> Response:
+        """The file that is asked for, made if need be; or why there is none."""
+        path = requested_path(environ)
+        assert path and self.preview
         if path.startswith("/livereload/"):
-            return super().serve_request(environ, start_response)
+            return self.static(environ) if environ["REQUEST_METHOD"] == "GET" else plain("200 OK")  # the first waits
+        address = (f"{path}index.html" if path.endswith("/") else path).lstrip("/")
         while True:
             edition = self.preview.edition
-            self.root = str(edition.fresh(path))
-            said: list[tuple[Any, ...]] = []
-            answer = super().serve_request(environ, lambda *told: said.append(told))  # noqa: B023
+            try:
+                folder = edition.fresh(address)
+            except PageError as error:
+                response = self.explanation(str(error))
+            else:
+                self.root = str(folder)
+                response = self.static(environ) if inside(folder, address) else plain("404 Not Found")
             # Else an old page could say that it is of the new edition, and would not be loaded again.
             if edition is self.preview.edition:
-                start_response(*said[-1])
-                return answer
+                return response
+
+    def static(self, environ: dict[str, Any]) -> Response:
+        """MkDocs' answer."""
+        started: list[Any] = []
+        body = super().serve_request(environ, lambda *arguments: started.append(arguments))
+        status, headers = started[-1]
+        return status, headers, body
+
+    def explanation(self, wrong: str) -> Response:
+        """A page that says why the one asked for could not be made, and is loaded again after the next edit."""
+        with self._epoch_cond:
+            self._epoch_cond.wait_for(lambda: self._visible_epoch == self._wanted_epoch)
+            epoch = self._visible_epoch
+        page = f"<!doctype html><meta charset=utf-8><pre>{html.escape(wrong)}</pre>\n".encode()
+        page = self._inject_js_into_html(page, epoch)  # type: ignore[no-untyped-call]
+        return "200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(page)))], [page]
+
+
+def requested_path(environ: dict[str, Any]) -> str | None:
+    """The path of a request (/zh/copying/); None for one that is not UTF-8 or could leave the site.
+
+    An encoded slash is a slash by now, so `..` may be anywhere; some systems take a backslash for one, too.
+    """
+    try:
+        path = str(environ["PATH_INFO"]).encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    if not path.startswith("/") or re.search(r"[\\\x00-\x1f\x7f]", path) or {".", ".."} & set(path.split("/")):
+        return None
+    return path
+
+
+def is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+def inside(folder: Path, address: str) -> bool:
+    """Whether the file lies in the folder, wherever symbolic links lead."""
+    return (folder / address).resolve().is_relative_to(folder.resolve())
+
+
+def plain(status: str, explanation: str = "", *headers: tuple[str, str]) -> Response:
+    """A status and a line of text."""
+    body = f"{explanation or status}\n".encode()
+    return status, [("Content-Type", "text/plain"), ("Content-Length", str(len(body))), *headers], [body]
 
 
 class Preview:
@@ -99,11 +301,8 @@ class Preview:
         before = self.edition
         number = int(before.folder.name) + 1
         self.edition = Edition(self.book, self.folder / str(number), self.url, before.asked)
-        threading.Thread(target=before.end).start()
+        threading.Thread(target=before.end, daemon=True).start()
         shutil.rmtree(self.folder / str(number - 2), ignore_errors=True)  # of the last, something may be on its way
-
-    def stop(self) -> None:
-        self.edition.end()
 
 
 def files(book: Book) -> dict[str, tuple[int, int]]:
@@ -122,6 +321,10 @@ def files(book: Book) -> dict[str, tuple[int, int]]:
     return found
 
 
+class PageError(Exception):
+    """A page could not be made; the text says why."""
+
+
 class Edition:
     """The site between two edits: its pages so far, and then the whole of it."""
 
@@ -138,11 +341,12 @@ class Edition:
         self.settled = threading.Event()  # it is, or it will not be
         threading.Thread(target=self.build, daemon=True).start()
 
-    def fresh(self, path: str) -> Path:
-        """The folder in which the file for `path` is, made if it was not there yet, if there is to be one at all."""
-        language = next((x for x in LANGUAGES[::-1] if f"{path}/".startswith(f"/{PLACES[x]}/")), LANGUAGES[0])
-        address = f"{path}index.html" if path.endswith("/") else path
-        address = address.removeprefix(f"/{PLACES[language]}").strip("/")
+    def fresh(self, address: str) -> Path:
+        """The folder in which the file `address` is, made if it was not there yet, if there is to be one at all.
+
+        Raises PageError for a page with a mistake. Nothing is written for it: `address` may be no page of the book.
+        """
+        language = next((x for x in LANGUAGES[::-1] if f"{address}/".startswith(f"{PLACES[x]}/")), LANGUAGES[0])
         with self.lock:
             if language not in self.makers and not self.over:
                 self.makers[language] = Maker(self.book, language, self.pages, self.url)
@@ -150,15 +354,16 @@ class Edition:
         if self.complete or not maker:
             return self.whole
         start = time.monotonic()
-        made, wrong = maker.make(address, self.tell)
-        if wrong and address.endswith(".html"):
+        made, wrong = maker.make(address.removeprefix(PLACES[language]).lstrip("/"), self.tell)
+        if wrong and Path(address).suffix in ("", ".html"):
             self.tell(wrong)
-            write_text(self.pages / PLACES[language] / address, f"<!doctype html><pre>{html.escape(wrong)}</pre>\n")
-        elif made is False:
+            raise PageError(wrong)
+        if made is False:
             self.settled.wait()  # it may be made of all pages together
             return self.whole
-        elif made and address.endswith(".html"):
-            self.tell(f"{path} in {time.monotonic() - start:.1f} s")
+        if made and address.endswith(".html"):
+            shown = "/" + address.removesuffix("index.html")
+            self.tell(f"{shown} in {time.monotonic() - start:.1f} s")
         return self.pages
 
     def tell(self, line: str) -> None:

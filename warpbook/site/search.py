@@ -12,7 +12,9 @@ from __future__ import annotations
 import functools
 import html
 import json
+import logging
 import re
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterable
 from html.parser import HTMLParser
@@ -201,14 +203,42 @@ def documents(book: Book, language: str, name: str, url: str, content: str) -> l
 
 
 @functools.cache
-def words(text: str) -> Any:
+def words(book: Book, text: str) -> Any:
     """Jieba's words and the glossary's, whose file is `text`."""
     import jieba  # half a second, and only Chinese wants it
 
     cutter = jieba.Tokenizer()
+    load(cutter, book.root / ".cache", f"jieba-{jieba.__version__}")
     for term in re.findall(r'"([\u3400-\u9fff]{2,})"', text):
         cutter.add_word(term, freq=10**6)
     return cutter
+
+
+def load(cutter: Any, folder: Path, name: str) -> None:
+    """Have Jieba read its dictionary, or the copy of it that `folder` keeps; a folder that is read-only keeps none.
+
+    By itself Jieba keeps its copy in the temporary folder, under a name that is always the same: another user of the
+    machine can put a different dictionary there.
+    """
+    import jieba
+
+    cutter.cache_file, kept = name, folder / name
+    cutter.tmp_dir = str(folder)
+    if not kept.is_file():
+        level = jieba.default_logger.level
+        jieba.default_logger.setLevel(logging.CRITICAL)  # it says with a traceback that it could not keep it
+        try:
+            folder.mkdir(exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=folder, prefix="jieba-") as new:
+                cutter.tmp_dir = new
+                cutter.initialize()
+                Path(new, name).replace(kept)
+        except OSError:  # read-only, or the disk is full
+            cutter.tmp_dir = str(kept / "nowhere")
+            cutter.initialize()
+        finally:
+            jieba.default_logger.setLevel(level)
+    cutter.initialize()
 
 
 CUTTER: list[Any] = []  # the one in use; `segment` and `inner` are called for each section
@@ -217,7 +247,7 @@ CUTTER: list[Any] = []  # the one in use; `segment` and `inner` are called for e
 def use(book: Book) -> None:
     """Cut Chinese with the glossary's terms as words."""
     path = book.docs / glossary.FILE
-    CUTTER[:] = [words(path.read_text("utf-8") if path.exists() else "")]
+    CUTTER[:] = [words(book, path.read_text("utf-8") if path.exists() else "")]
 
 
 def segment(text: str) -> str:

@@ -41,19 +41,18 @@ def of_page(page: Page) -> list[Correction]:
     """The page's corrections, in its order."""
     found: list[Correction] = []
     heading, anchor = page.title, ""
-    inside = {i for block in page.blocks for i in range(block.start, block.start + len(block.lines) + 2)}
     i = 0
     while i < len(page.lines):
         text = page.lines[i].text
-        if i not in inside and (match := HEADING.match(text)):
+        if i not in page.fenced and (match := HEADING.match(text)):
             heading, anchor = match["text"], match["anchor"] or ""
-        opening = None if i in inside else OPENING.match(text)
+        opening = None if i in page.fenced else OPENING.match(text)
         i += 1
         if not opening:
             continue
         body, indent, number = [], opening["indent"] + "    ", page.lines[i - 1].page_number
         while i < len(page.lines) and (not page.lines[i].text.strip() or page.lines[i].text.startswith(indent)):
-            if i in inside:
+            if i in page.fenced:
                 raise BookError(
                     f"{page.name}:{number}: a correction has no code blocks; it is shown on the errata page too"
                 )

@@ -1,6 +1,6 @@
 """The glossary: `{{ glossary }}` on its page, and on all others a link from the first use of each term.
 
-docs/glossary.toml holds the terms, in both languages. Links are put into a page's HTML, into text alone: not into code,
+docs/glossary.toml holds the terms, in both languages. Links are put into a page's tree, into text alone: not into code,
 formulas, headings, other links, tables' heads or what may be clicked.
 """
 
@@ -11,9 +11,11 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+from xml.etree.ElementTree import Element
+
+from markdown.util import AtomicString
 
 from warpbook.book import LANGUAGES, Book, BookError
-from warpbook.markup import TAG, VOID, attribute
 from warpbook.source.pages import Page
 
 FILE = "glossary.toml"
@@ -37,7 +39,7 @@ CLOSED = {
     "svg",
     "th",
 }
-CLOSED_CLASSES = re.compile(r'class="[^"]*\b(?:arithmatex|admonition-title|footnote|highlight|wb-[\w-]+)\b')
+CLOSED_CLASSES = re.compile(r"\b(?:arithmatex|admonition-title|footnote|highlight|wb-[\w-]+)\b")
 KEYS = {"en", "zh", "says", "page", "forms", "also", "match", "avoid", "search"}
 
 
@@ -182,38 +184,60 @@ def pattern(patterns: tuple[str, ...], names: tuple[str, ...], language: str) ->
     return re.compile(rf"(?<![\w-])(?:{any_term})(?![\w-])", re.IGNORECASE)
 
 
-def link(book: Book, content: str, language: str, root: str) -> str:
-    """`content`, a page's HTML, with the first use of each term linked to the glossary; `root` is the way to it."""
+def link(book: Book, page: Element, language: str, root: str) -> None:
+    """Link the first use of each term in a page's tree to the glossary; `root` is the way to it."""
     terms = [one for group in read(book) for one in group.terms]
     if not terms:
-        return content
+        return
     patterns, names = zip(*((one.patterns[language], one.names[language]) for one in terms), strict=True)
     any_term = pattern(patterns, names, language)
-    seen: set[Term | str] = set()
+    seen: set[str] = set()
 
-    def first_use(match: re.Match[str]) -> str:
-        one = terms[int(str(match.lastgroup)[1:])]
-        if one.anchor in seen:
-            return match[0]
-        seen.add(one.anchor)
-        tip = attribute("data-tip", re.sub(r"`([^`]*)`", r"\1", one.says[language]))
-        return f'<a class="wb-term" href="{root}{PAGE}/#{one.anchor}"{tip}>{match[0]}</a>'
+    def cut(text: str | None) -> tuple[str | None, list[Element]]:
+        """The text up to its first link, and the links, each with the text after it."""
+        if not text or isinstance(text, AtomicString) or text.isspace():
+            return text, []
+        found: list[Element] = []
+        first, at = "", 0
+        for match in any_term.finditer(text):
+            one = terms[int(str(match.lastgroup)[1:])]
+            if one.anchor in seen:
+                continue
+            seen.add(one.anchor)
+            tip = re.sub(r"`([^`]*)`", r"\1", one.says[language])
+            made = Element("a", {"class": "wb-term", "href": f"{root}{PAGE}/#{one.anchor}", "data-tip": tip})
+            made.text = match[0]
+            if found:
+                found[-1].tail = text[at : match.start()]
+            else:
+                first = text[: match.start()]
+            at = match.end()
+            found.append(made)
+        if not found:
+            return text, []
+        found[-1].tail = text[at:]
+        return first, found
 
-    out: list[str] = []
-    closed: list[str] = []  # the elements we are in, from the first whose text is left alone
-    at = 0
-    for tag in (*TAG.finditer(content), None):
-        text = content[at : tag.start() if tag else None]
-        out.append(text if closed or text.isspace() else any_term.sub(first_use, text))
-        if not tag:
-            break
-        out.append(tag[0])
-        at = tag.end()
-        if tag[2] is None or tag[4] or tag[2].lower() in VOID:
-            continue
-        if not tag[1]:
-            if closed or tag[2].lower() in CLOSED or CLOSED_CLASSES.search(tag[3]):
-                closed.append(tag[2].lower())
-        elif closed and closed[-1] == tag[2].lower():
-            closed.pop()
-    return "".join(out)
+    def walk(element: Element) -> None:
+        """Link within an open element, in the order of its text."""
+        children = list(element)
+        element.text, links = cut(element.text)
+        for i, one in enumerate(links):
+            element.insert(i, one)
+        at = len(links)
+        for child in children:
+            if not is_closed(child):
+                walk(child)
+            child.tail, links = cut(child.tail)
+            for i, one in enumerate(links, at + 1):
+                element.insert(i, one)
+            at += 1 + len(links)
+
+    walk(page)
+
+
+def is_closed(element: Element) -> bool:
+    """Whether an element's text is left alone."""
+    if not isinstance(element.tag, str):
+        return True  # a comment
+    return element.tag in CLOSED or CLOSED_CLASSES.search(element.get("class") or "") is not None

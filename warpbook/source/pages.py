@@ -1,55 +1,31 @@
-"""Page → blocks: snippets expanded, fences found, every line knowing the file it came from.
+"""Page → blocks: snippets expanded, listings found, every line knowing the file it came from.
 
-What is rendered is what is run: the site's plugin hands MkDocs the text of `expand`, and `blocks` cuts
-the same text. Fences may be written ```python, ```python title="…", ```{.python …}, ```py or with ~~~.
-Every Python block is run; there is no way to skip one. What is not to be run is shown under another
-language (`console`, `text`, …), and a tag that is in no list is an error, so that a typo cannot hide a block.
+What is rendered is what is run: the site shows what `expand` and superfences (fences.py) make of a page, and `blocks`
+are the listings that superfences found. Fences may be written ```python, ```python title="…", ```{.python …}, ```py or
+with ~~~.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import markdown
+import yaml
 from pymdownx.snippets import SnippetMissingError
 from pytest_codeblocks import extract_from_buffer
 
 from warpbook.book import Book, BookError
-
-PYTHON = {"python", "py", "python3"}
-SHOWN = {  # rendered, not run on their own; `cuda` runs because programs load the same .cu file
-    "asm",
-    "bash",
-    "c",
-    "cmake",
-    "console",
-    "cpp",
-    "cuda",
-    "diff",
-    "html",
-    "ini",
-    "json",
-    "make",
-    "markdown",
-    "ptx",
-    "sass",
-    "sh",
-    "text",
-    "toml",
-    "yaml",
-}
+from warpbook.source.fences import FenceError, Listing, find
 
 SNIPPET_OPTIONS: dict[str, Any] = {"check_paths": True, "dedent_subsections": True}
 SNIPPET = re.compile(r"""^\s*-+8<-+[ \t]+(["'])(?P<target>.+)\1\s*$""")
 SNIPPET_BLOCK = re.compile(r"^\s*-+8<-+\s*$")
-FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
-QUOTED_FENCE = re.compile(r"^\s*>[\s>]*(`{3,}|~{3,})")
 EXPRESSION = re.compile(r"\{\{[ \t]+(.+?)[ \t]+\}\}")  # `{{ v6.rate }}`; LaTeX's `{{x}}` has no blanks
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 
@@ -74,7 +50,6 @@ class Block:
     page_number: int
     lines: tuple[Line, ...]
     start: int
-    indent: str
 
     @property
     def is_python(self) -> bool:
@@ -120,7 +95,7 @@ class Page:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        return cut(self.name, self.lines)
+        return listings(self.name, self.lines)
 
     @property
     def python(self) -> list[Block]:
@@ -129,32 +104,51 @@ class Page:
     @property
     def counters(self) -> list[str]:
         """Command lines to profile: `counters: ["reduction/ladder.py --profile"]` in the front matter."""
-        return self.front_matter("counters")
+        return self.texts("counters")
 
     @property
     def metrics(self) -> list[str]:
         """Metrics to ask Nsight Compute for besides the usual ones: `metrics: ["…"]` in the front matter."""
-        return self.front_matter("metrics")
+        return self.texts("metrics")
+
+    @property
+    def first(self) -> int:
+        """The line after the front matter, from 0."""
+        matter = FRONT_MATTER.match(self.source)
+        return matter[0].count("\n") if matter else 0
+
+    @cached_property
+    def front_matter(self) -> dict[str, Any]:
+        """What stands above the page, as YAML."""
+        matter = FRONT_MATTER.match(self.source)
+        try:
+            found = yaml.safe_load(matter[1]) if matter else None
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 2 if error.problem_mark else 1
+            said = f'front matter: {error.problem}; text with ": " in it wants quotation marks'
+            raise BookError(f"{self.name}:{line}: {said}") from None
+        return found if isinstance(found, dict) else {}
 
     def text(self, key: str) -> str:
-        """A line of the front matter without its quotation marks; empty where there is none."""
-        matter = FRONT_MATTER.match(self.source)
-        found = re.search(rf"^{key}: *(.+?) *$", matter[1], re.MULTILINE) if matter else None
-        return found[1].strip("\"'") if found else ""
+        """A text of the front matter; empty where there is none."""
+        return str(self.front_matter.get(key) or "")
 
-    def front_matter(self, key: str) -> list[str]:
-        """A list of strings, written as JSON on one line so that no YAML is needed to record."""
-        matter = FRONT_MATTER.match(self.source)
-        found = re.search(rf"^{key}:(.*)$", matter[1], re.MULTILINE) if matter else None
-        if not found:
-            return []
-        try:
-            listed = json.loads(found[1])
-            if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
-                return listed
-        except json.JSONDecodeError:
-            pass
-        raise BookError(f'{self.name}: {key} must be a list on one line, such as ["…", "…"]')
+    def texts(self, key: str) -> list[str]:
+        """A list of texts of the front matter; empty where there is none."""
+        listed = self.front_matter.get(key) or []
+        if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
+            return listed
+        raise BookError(f'{self.name}: {key} must be a list of texts, such as ["…", "…"]')
+
+    @cached_property
+    def fenced(self) -> set[int]:
+        """Which of `lines` are of a listing, its fences included."""
+        return {i for block in self.blocks for i in range(block.start, block.start + len(block.lines) + 2)}
+
+    @property
+    def prose(self) -> list[Line]:
+        """The lines between front matter and end that are of no listing."""
+        return [line for i, line in enumerate(self.lines) if i >= self.first and i not in self.fenced]
 
 
 def expand(book: Book, name: str, source: str) -> list[Line]:
@@ -213,68 +207,33 @@ def locate(book: Book, name: str, number: int, target: str, texts: list[str]) ->
     return out
 
 
-def cut(name: str, lines: list[Line]) -> list[Block]:
-    """The fenced blocks of an expanded page, Python's found with pytest-codeblocks' own extractor."""
-    fences = find_fences(name, lines)
-    plain = [""] * len(lines)  # only Python's fences, written the one way the extractor knows
-    for start, end, _, indent, language in fences:
-        if language == "python":
-            texts = [line.text for line in lines[start + 1 : end]]
-            longest = max((len(run) for text in texts for run in re.findall("`+", text)), default=0)
-            ticks = "`" * max(3, longest + 1)
-            plain[start], plain[end] = f"{indent}{ticks}python", indent + ticks
-            plain[start + 1 : end] = [text or indent for text in texts]  # or it drops an indented block's empty lines
-    extracted = extract_from_buffer(io.StringIO("\n".join(plain) + "\n"), max_num_lines=len(plain) + 2)
-    codes = {block.lineno - 1: block.code for block in extracted}
-    out = []
-    for start, end, number, indent, language in fences:
-        body = lines[start + 1 : end]
-        code = codes[start] if language == "python" else "".join(remove(indent, line.text) + "\n" for line in body)
-        out.append(Block(language, code, name, number, tuple(body), start, indent))
-    return out
+def listings(name: str, lines: list[Line]) -> list[Block]:
+    """The fenced blocks of an expanded page; Python's are what pytest-codeblocks makes tests of."""
+    try:
+        found = find([line.text for line in lines])
+    except FenceError as error:
+        raise BookError(f"{name}:{lines[error.line].page_number}: {error}") from None
+    blocks = [block_of(name, lines, one) for one in found]
+    python = [block for block in blocks if block.is_python]
+    for block, code in zip(python, tests([block.code for block in python]), strict=True):
+        if code != block.code:
+            raise BookError(f"{block.where}: pytest-codeblocks would test another code than this block shows")
+    return blocks
 
 
-def find_fences(name: str, lines: list[Line]) -> list[tuple[int, int, int, str, str]]:
-    """(start, end, page line, indent, language) of each fence; raises for what could be shown but not run."""
-    out = []
-    opened: tuple[int, str, str, str] | None = None
-    for i, line in enumerate(lines):
-        if opened:
-            start, fence, indent, language = opened
-            if line.text.strip() == fence:
-                out.append((start, i, lines[start].page_number, indent, language))
-                opened = None
-            continue
-        where = f"{name}:{line.page_number}"
-        if QUOTED_FENCE.match(line.text):
-            raise BookError(f"{where}: a block within a quotation would be shown and not run; take it out of the `>`")
-        if re.search(r"<!--[-\s]*pytest", line.text):
-            raise BookError(
-                f"{where}: every block is run, so pytest marks have no place here; "
-                "what is not to be run is shown as `console` or `text`"
-            )
-        match = FENCE.match(line.text)
-        if match:
-            opened = (i, match["fence"], match["indent"], language_of(where, match["info"].strip()))
-    if opened:
-        raise BookError(f"{name}:{lines[opened[0]].page_number}: this block is never closed")
-    return out
+def block_of(name: str, lines: Sequence[Line], one: Listing) -> Block:
+    """A listing that superfences found among `lines`, with where each of its lines is from."""
+    body = tuple(lines[one.start + 1 : one.end])
+    return Block(one.language, one.code, name, lines[one.start].page_number, body, one.start)
 
 
-def language_of(where: str, info: str) -> str:
-    """The language a fence's first line names."""
-    match = re.match(r"\{[^}]*?\.([\w+-]+)", info) if info.startswith("{") else re.match(r"[\w+-]+", info)
-    tag = "" if not match else match[1] if info.startswith("{") else match[0]
-    if tag in PYTHON:
-        return "python"
-    if tag in SHOWN:
-        return tag
-    said = f'unknown language "{tag}"' if tag else "a block without a language"
-    raise BookError(f"{where}: {said}; known are python (run) and {', '.join(sorted(SHOWN))} (shown)")
-
-
-def remove(indent: str, text: str) -> str:
-    return text[len(indent) :] if text.startswith(indent) else text.lstrip()
+def tests(codes: list[str]) -> list[str]:
+    """What pytest-codeblocks makes of these listings: a test each."""
+    text = ""
+    for code in codes:
+        ticks = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", code))])
+        text += f"{ticks}python\n{code}{ticks}\n\n"
+    return [block.code for block in extract_from_buffer(io.StringIO(text), max_num_lines=text.count("\n") + 2)]
 
 
 def pair_of_pages(book: Book, article: str) -> list[Page]:

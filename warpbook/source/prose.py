@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from warpbook.book import BookError
 from warpbook.numbers import BLANK, GROUP, THIN
-from warpbook.source.pages import EXPRESSION, FRONT_MATTER, Page
+from warpbook.source.pages import EXPRESSION, Page
 
 # -- what is prose -----------------------------------------------------------------------------------------------
 
@@ -45,13 +45,9 @@ def prose(page: Page, marks: bool = False) -> str:
     With `marks` what stands in {{ … }} is left too.
     """
     lines = [line.text for line in page.lines]
-    for block in page.blocks:
-        for i in range(block.start, block.start + len(block.lines) + 2):
-            lines[i] = ASIDE * len(lines[i])
+    for i in [*range(page.first), *page.fenced]:
+        lines[i] = ASIDE * len(lines[i])
     text = "\n".join(lines)
-    matter = FRONT_MATTER.match(text + "\n")
-    if matter:
-        text = blank(ASIDE, matter[0][:-1]) + text[len(matter[0]) - 1 :]
     text = NUMBER_ALONE.sub(lambda match: "*" * len(match[1]) + match[2] + "*" * len(match[3]), text)
     for filler, pattern in HIDDEN[: HIDDEN.index(BRACES)] if marks else HIDDEN:
         text = pattern.sub(lambda match, filler=filler: blank(filler, match[0]), text)  # type: ignore[misc]

@@ -39,8 +39,7 @@ SHOWN = {
 
 def exact(page: Page) -> float:
     """Minutes by the rule, before any rounding."""
-    inside = {i for block in page.blocks for i in range(block.start, block.start + len(block.lines) + 2)}
-    texts = [line.text for i, line in enumerate(page.lines) if i not in inside]
+    texts = [line.text for i, line in enumerate(page.lines) if i not in page.fenced]
     alone = [match[1] for text in texts if (match := EXPRESSION.fullmatch(text.strip()))]
     code = sum(len(block.lines) for block in page.blocks)
     text = prose(page)

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from warpbook.book import Book, here, write_text
+from warpbook.source.pages import Page
 
 FILE = Path("reading-papers") / "references.csv"
 MOST_DRIFT = 0.1  # of the edges that the pages have now
@@ -23,7 +24,6 @@ REMEDY = "run python -m warpbook.references, and make record ONLY=reading-papers
 FOOTNOTE = re.compile(r"^\[\^[^\]]+\]: (.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\((https?://[^)\s]+)\)")
 PAGE = re.compile(r"\]\((?!https?:)([\w./-]+\.md)(?:#[\w-]*)?\)")
-CODE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 PAPER = re.compile(r"^(?:[A-Z]\.[ -]?)+ ?((?:van |de |von )?[\w'’-]+).*?\b((?:19|20)\d\d)\b(?!\.\d)")
 ARXIV = re.compile(r"(?:arxiv\.org/(?:abs|pdf|html)/|huggingface\.co/papers/|arXiv[: ])((\d\d)\d\d\.\d{4,5})")
 NUMBERED = re.compile(r" \((\d{4}\.\d{4,5})\)$")  # a paper by its author; elsewhere it may be known by its number alone
@@ -78,7 +78,7 @@ def graph(book: Book) -> list[tuple[str, str, str]]:
     """(page, "links" or "cites", the page's or the source's name), sorted; pages go by their article's name."""
     edges: set[tuple[str, str, str]] = set()
     for path in book.pages("en"):
-        text = CODE.sub("", path.read_text("utf-8"))
+        text = "\n".join(line.text for line in Page(book, path).prose)
         before: set[str] = set()
         for note in FOOTNOTE.findall(text):
             before = sources(note, before)

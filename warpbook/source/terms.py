@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.source import glossary
-from warpbook.source.pages import FRONT_MATTER
+from warpbook.source.pages import Page
 
-FENCE = re.compile(r"^\s*(?:> ?)*(`{3,}|~{3,})")
 LEFT_OUT = re.compile(
     r"`[^`]*`|\$[^$]*\$|\\\(.*?\\\)|\]\([^)]*\)|\{[^}]*\}|<[^>]*>|https?://\S+"
     r"|“[^”]*(?:”|$)|\"[^\"]*(?:\"|$)|(?<!\*)\*[^*]+\*(?!\*)"
@@ -39,29 +37,21 @@ def rules(book: Book) -> list[tuple[re.Pattern[str], str]]:
     return out
 
 
-def prose(text: str) -> Iterator[tuple[int, str]]:
+def prose(page: Page) -> Iterator[tuple[int, str]]:
     """(line from 1, text) of what is prose in a page's Markdown."""
-    matter = FRONT_MATTER.match(text)
-    skipped = text[: matter.end()].count("\n") if matter else 0
-    fence = ""
-    for number, line in enumerate(text.split("\n"), 1):
-        match = FENCE.match(line)
-        if fence:
-            fence = "" if match and match[1].startswith(fence) else fence
-        elif match:
-            fence = match[1]
-        elif number > skipped and not SOURCE.match(line) and not line.strip().startswith(("--8<--", "{{")):
-            yield number, LEFT_OUT.sub(" ", line)
+    for line in page.prose:
+        if line.file == page.name and not SOURCE.match(line.text) and not line.text.strip().startswith("{{"):
+            yield line.number, LEFT_OUT.sub(" ", line.text)
 
 
 def problems(book: Book) -> list[str]:
     """One line for each word that the book writes otherwise: where, what, and what to write."""
     found = rules(book)
     out = []
-    pages: list[Path] = [page for language in LANGUAGES for page in book.pages(language)]
-    for page in pages:
-        for number, line in prose(page.read_text("utf-8")):
+    for path in (path for language in LANGUAGES for path in book.pages(language)):
+        page = Page(book, path)
+        for number, line in prose(page):
             for pattern, right in found:
                 for match in pattern.finditer(line):
-                    out.append(f"{book.relative(page)}:{number}: {match[0]}: write {right}")
+                    out.append(f"{page.name}:{number}: {match[0]}: write {right}")
     return out

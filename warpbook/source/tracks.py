@@ -25,8 +25,6 @@ from warpbook.source.pages import Page
 
 FILE = "paths.toml"
 KEYS = {"name", "pages", "says", *LANGUAGES}
-SECTION = re.compile(r"^  - \"?(?P<title>[^\"]+?)\"?: *$")
-ENTRY = re.compile(r"^(?P<indent> +)- \"?(?P<title>.+?)\"?: *(?P<page>[\w/-]+\.md) *$")
 TARGET = re.compile(r"\]\((?!https?:)([\w./-]+\.md)")
 
 WORDS = {
@@ -99,23 +97,15 @@ class Way:
 
 
 def read(book: Book, language: str) -> list[Track]:
-    """The tracks of the navigation. Raises BookError for one that does not begin with its own <track>/index.md."""
-    config = book.root / CONFIGS[language]
-    found: list[tuple[str, list[Entry]]] = []
-    for line in config.read_text("utf-8").splitlines():
-        section, entry = SECTION.match(line), ENTRY.match(line)
-        if section:
-            found.append((section["title"], []))
-        elif entry and found and len(entry["indent"]) > 2:
-            found[-1][1].append(Entry(entry["title"], Page(book, book.docs / language / entry["page"])))
-        elif line and not line.startswith(" ") and found:
-            break  # the end of the navigation
+    """The tracks of the navigation, if there is one. Raises BookError for one without its own <track>/index.md."""
     out = []
-    for title, entries in found:
-        if not entries or entries[0].page.path.parent.name == DEVELOPERS:
+    for title, pages in book.navigation(language):
+        if isinstance(pages, str) or (pages and Path(pages[0][1]).parent.name == DEVELOPERS):
             continue
-        if entries[0].page.path.name != "index.md":
-            raise BookError(f'{config.name}: the track "{title}" begins with its own page: - {title}: <track>/index.md')
+        entries = [Entry(name, Page(book, book.docs / language / page)) for name, page in pages]
+        if not entries or entries[0].page.path.name != "index.md":
+            where = CONFIGS[language]
+            raise BookError(f'{where}: the track "{title}" begins with its own page: - {title}: <track>/index.md')
         out.append(Track(title, entries[0].page, tuple(entries[1:])))
     return out
 

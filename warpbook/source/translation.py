@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpbook.book import Book, BookError, write_text
-from warpbook.source.pages import FENCE, FRONT_MATTER, Page
+from warpbook.source.pages import FRONT_MATTER, Page
 
 TOP = "top"  # what stands before the first heading of level 2
 NOTES = "footnotes"  # footnotes, wherever they stand
@@ -39,12 +39,10 @@ class Section:
 def sections(page: Page) -> dict[str, Section]:
     """The page's sections by anchor, in their order. Raises BookError for a heading without an anchor of its own."""
     found: dict[str, tuple[str, int, list[str]]] = {TOP: (page.title, 1, []), NOTES: ("footnotes", 1, [])}
-    here, fence, in_note = TOP, "", False
-    first = (FRONT_MATTER.match(page.source) or re.match("", page.source))[0].count("\n")  # type: ignore[index]
-    for number, line in enumerate(page.source.splitlines()[first:], first + 1):
-        match = FENCE.match(line)
-        if fence or (match and not HEADING.match(line)):
-            fence = (fence if line.strip() != fence else "") if fence else match["fence"]  # type: ignore[index]
+    here, in_note = TOP, False
+    code = {page.lines[i].page_number for i in page.fenced}
+    for number, line in list(enumerate(page.source.splitlines(), 1))[page.first :]:
+        if number in code:
             continue
         heading = HEADING.match(line)
         if heading:
@@ -66,7 +64,7 @@ def hash_of(lines: list[str]) -> str:
 
 def followed(page: Page) -> dict[str, str]:
     """The hash of each English section that a page says it follows, by anchor."""
-    pairs = [item.partition("=") for item in page.front_matter("follows")]
+    pairs = [item.partition("=") for item in page.texts("follows")]
     return {anchor: value for anchor, _, value in pairs}
 
 

@@ -11,12 +11,12 @@ import json
 import re
 import shutil
 import sys
-import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
 
 from softcuda import _child, _cli, _output
+from softcuda._child import Record, Run
 from softcuda._profile import unpacked
 
 Finding = dict[str, Any]
@@ -214,19 +214,13 @@ def understood(raw: Finding, program: Program) -> Finding:
     return finding
 
 
-def read(folder: Path) -> tuple[list[Finding], bool]:
-    """Findings of a program and its child processes, and whether all of those came to their end."""
+def read(records: list[Record]) -> list[Finding]:
+    """Findings of a program and its child processes."""
     findings: dict[str, Finding] = {}
     leaks: dict[str, Finding] = {}
-    complete = True
-    for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_ctime):
+    for record in records:
         programs: dict[int, Program] = {}
-        ended = False
-        for line in path.read_text(errors="replace").splitlines():
-            try:
-                raw = json.loads(line)
-            except ValueError:
-                continue  # what a process was writing when it was killed
+        for raw in record.lines:
             if "sources" in raw:
                 programs[raw["program"]] = Program(raw["sources"])
             elif raw.get("kind") == "leak":
@@ -238,12 +232,10 @@ def read(folder: Path) -> tuple[list[Finding], bool]:
                 key = [finding["kernel"], finding["kind"], finding.get("space")]
                 key += sorted(place(finding[who]) for who in ("first", "second") if who in finding)
                 findings.setdefault(json.dumps(key), finding)
-            ended = ended or "end" in raw
-        complete = complete and ended
     for leak in leaks.values():
         leak["allocation"]["bytes"] = sum(leak.pop("sizes"))
         findings[json.dumps(["leak", leak["allocation"]["from"]])] = understood(leak, Program({}))
-    return list(findings.values()), complete
+    return list(findings.values())
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
@@ -303,25 +295,22 @@ def main(arguments: list[str]) -> int:
             strict, arguments = True, arguments[1:]
             continue
         if arguments[0] == "--seed":  # `softcuda run` reads it
-            if not "".join(arguments[1:2]).isdecimal():
-                sys.exit("softcuda: check --seed needs a whole number (0: no shuffling)")
+            _cli.check_seed(arguments)
             seed, arguments = arguments[:2], arguments[2:]
             continue
         file, arguments = _output.take_file("check", arguments)
     _cli.check_program("check", arguments)
-    with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
-        code = _child.run([*seed, *arguments], {"SOFTCUDA_INSPECT": f"check:{folder}"})
-        findings, complete = read(Path(folder))
-    show(findings, file, partial=not complete or code < 0)
-    _child.end_as(code)
-    return code or int(any(strict or not finding["library"] for finding in findings))
+    run = _child.run("check", [*seed, *arguments])
+    findings = read(run.records)
+    written = show(findings, file, run)
+    _child.end_as(run.code)
+    failed = run.lost or not written or any(strict or not finding["library"] for finding in findings)
+    return run.code or int(failed)
 
 
-def show(findings: list[Finding], file: Path | None, *, partial: bool) -> None:
-    sys.stdout.flush()
-    if partial:
-        print("softcuda: the program did not end by itself: this is what was found until then", file=sys.stderr)
+def show(findings: list[Finding], file: Path | None, run: Run) -> bool:
+    if notice := run.notice("this is what was found until then"):
+        print(notice, file=sys.stderr)
     if file is not None:
-        _output.write_json(file, {"partial": partial, "findings": findings})
-    else:
-        print(report(findings), flush=True)
+        return _output.write_json(file, {"partial": run.partial, "findings": findings})
+    return _output.show(report(findings))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import ctypes
+import difflib
 import os
 import platform
 import runpy
@@ -12,14 +13,40 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from softcuda import __version__, _select, _toolkit
+from softcuda import __version__, _output, _select, _toolkit
 
-USAGE = """softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]
-       softcuda profile [--json FILE] [-m] PROGRAM [ARGUMENTS...]
-       softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM [ARGUMENTS...]
-       softcuda trace --kernel NAME [--block X[,Y[,Z]]] [--launch N] [--steps N] [-o FILE] [-m] PROGRAM [ARGUMENTS...]
-       softcuda info
-       softcuda --version"""
+USAGE = {
+    "run": "softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]",
+    "profile": "softcuda profile [--json FILE] [-m] PROGRAM [ARGUMENTS...]",
+    "check": "softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM [ARGUMENTS...]",
+    "trace": "softcuda trace --kernel NAME [--block X[,Y[,Z]]] [--launch N] [--steps N] [-o FILE] [-m] PROGRAM"
+    " [ARGUMENTS...]",
+    "info": "softcuda info",
+}
+SEED = "--seed N        shuffle the order of warps and blocks; 0: do not"
+JSON = "--json FILE     write JSON into FILE and no table"
+MODULE = "-m              PROGRAM is a module, as with python -m"
+HELP = {
+    "run": ("Run a program on softcuda, whatever the machine has.", SEED, MODULE),
+    "profile": ("Run a program and count what its launches asked of the hardware, by source line.", JSON, MODULE),
+    "check": (
+        "Run a program and look for races, uninitialised reads, barriers that not every thread reaches, and the like.",
+        JSON,
+        "--strict        findings in kernels that PyCUDA generates count, too",
+        SEED,
+        MODULE,
+    ),
+    "trace": (
+        "Run a program and write down what each step of one block does, as JSON.",
+        "--kernel NAME   whose launch",
+        "--block X,Y,Z   of its blocks this one; without it the first",
+        "--launch N      the Nth launch of that kernel; without it the first",
+        "--steps N       at most N steps; without it 20,000",
+        "-o FILE         into FILE; without it NAME.trace.json",
+        MODULE,
+    ),
+    "info": ("Print what a program would run on, and why.",),
+}  # fmt: skip
 
 # Libraries whose kernels are compiled already, by their top-level module.
 COMPILED = {"cupy": "CuPy", "jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
@@ -65,37 +92,57 @@ def check_program(command: str, arguments: list[str]) -> None:
     """End with one line if `[-m] PROGRAM ...` names none that can run."""
     module = arguments[:1] == ["-m"]
     arguments = arguments[module:]
+    if not module and arguments and arguments[0].startswith("-"):
+        sys.exit(f"softcuda: {command} has no option {arguments[0]}; softcuda {command} --help shows those it has")
     if not arguments:
         sys.exit(f"softcuda: {command} what? softcuda {command} program.py, or softcuda {command} -m module")
     if not module and (mistake := not_python(Path(arguments[0]))):
         sys.exit(f"softcuda: {mistake}")
 
 
+def check_seed(arguments: list[str]) -> None:
+    """End with one line if `--seed N ...` has no seed."""
+    seed = "".join(arguments[1:2])
+    if not seed.isdecimal() or len(seed) > 20 or int(seed) >= 2**64:
+        sys.exit(f"softcuda: --seed {seed} is not a whole number below 2**64 (0: no shuffling)")
+
+
 def run(arguments: list[str]) -> int:
     """Run a program or module on softcuda whatever the machine has, as `python` would run it."""
     if arguments[:1] == ["--seed"]:  # the order of warps and blocks, shuffled
-        if not (seed := "".join(arguments[1:2])).isdecimal():
-            sys.exit(f"softcuda: --seed {seed} is not a whole number (0: no shuffling)")
-        os.environ["SOFTCUDA_SEED"] = seed
+        check_seed(arguments)
+        os.environ["SOFTCUDA_SEED"] = arguments[1]
         arguments = arguments[2:]
     check_program("run", arguments)
     module = arguments[:1] == ["-m"]
     arguments = arguments[module:]
-    program = Path(arguments[0])
-    os.environ["SOFTCUDA"] = "force"  # child processes inherit it
     try:
+        _select.check_settings()
+        os.environ["SOFTCUDA"] = "force"  # child processes inherit it
         _select.activate_once()  # for programs, too, that open libcuda.so.1 in a way the hook does not see
     except _select.SelectError as error:
         sys.exit(str(error))
     sys.meta_path.insert(0, Bystanders())
     sys.argv = arguments
-    if module:
-        put_first(os.getcwd())
-        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
-        return 0
-    put_first(str(program.resolve().parent))
-    runpy.run_path(str(program), run_name="__main__")
+    try:
+        if module:
+            put_first(os.getcwd())
+            runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+        else:
+            program = Path(arguments[0])
+            put_first(str(program.resolve().parent))
+            runpy.run_path(str(program), run_name="__main__")
+    except SystemExit:
+        finish_launches()
+        raise
+    finish_launches()
     return 0
+
+
+def finish_launches() -> None:
+    """Kernels may still run when the program has come to its end; here Ctrl-C ends it as anywhere in the program."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).cuCtxSynchronize()
 
 
 def put_first(folder: str) -> None:
@@ -172,29 +219,58 @@ def info() -> int:
     rows.append(("PyCUDA", version_of("pycuda")))
     rows.append(("profiles", ", ".join(f"{key} ({each['name']})" for key, each in _toolkit.profiles().items())))
     width = max(len(key) for key, _ in rows)
-    for key, value in rows:
-        print(f"{key:<{width}}  {value}")
-    return int(failed)
+    written = _output.show("\n".join(f"{key:<{width}}  {value}" for key, value in rows))
+    return int(failed or not written)
+
+
+def help_on(command: str) -> str:
+    about, *options = HELP[command]
+    return "\n".join([f"usage: {USAGE[command]}", "", about, *[""] * bool(options), *(f"  {one}" for one in options)])
+
+
+def help_on_all() -> str:
+    lines = [f"  {command:<9} {HELP[command][0]}" for command in USAGE]
+    return "\n".join(
+        [
+            "A CUDA device made of software.",
+            "",
+            *("usage: " * (i == 0) + " " * 7 * (i > 0) + usage for i, usage in enumerate(USAGE.values())),
+            "       softcuda --version",
+            "",
+            *lines,
+            "",
+            "softcuda COMMAND --help shows a command's options.",
+        ]
+    )
 
 
 def main() -> int:
-    arguments = sys.argv[1:]
-    if arguments[:1] == ["run"]:  # what follows belongs to the program
-        return run(arguments[1:])
-    if arguments[:1] == ["profile"]:
+    command, *arguments = sys.argv[1:] or ["--help"]
+    if command == "--version":
+        return int(not _output.show(f"softcuda {__version__}"))
+    if command in ("-h", "--help"):
+        return int(not _output.show(help_on_all()))
+    if command not in USAGE:
+        known = ", ".join(USAGE)
+        near = difflib.get_close_matches(command, USAGE, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        sys.exit(f"softcuda: there is no command {command}, only {known}{hint}")
+    if arguments[:1] in (["-h"], ["--help"]):
+        return int(not _output.show(help_on(command)))
+    if command == "run":  # what follows belongs to the program
+        return run(arguments)
+    if command == "profile":
         from softcuda import _profile
 
-        return _profile.main(arguments[1:])
-    if arguments[:1] == ["check"]:
+        return _profile.main(arguments)
+    if command == "check":
         from softcuda import _check
 
-        return _check.main(arguments[1:])
-    if arguments[:1] == ["trace"]:
+        return _check.main(arguments)
+    if command == "trace":
         from softcuda import _trace
 
-        return _trace.main(arguments[1:])
-    parser = argparse.ArgumentParser(prog="softcuda", usage=USAGE, description="A CUDA device made of software.")
-    parser.add_argument("--version", action="version", version=f"softcuda {__version__}")
-    parser.add_argument("command", choices=["run", "info"])
-    parser.parse_args(arguments)
+        return _trace.main(arguments)
+    if arguments:
+        sys.exit(f"softcuda: info takes no arguments, and here is {arguments[0]}")
     return info()

@@ -21,6 +21,7 @@ from __future__ import annotations
 import binascii
 import os
 import re
+import signal
 import subprocess
 import sys
 import zlib
@@ -288,7 +289,10 @@ def compile_source(nvcc: str, request: Request, options: list[str], scratch: str
 
 
 def in_scratch(work, *arguments):
-    """work(*arguments, folder) with a folder that is gone afterwards."""
+    """work(*arguments, folder) with a folder that is gone afterwards, also when a signal ends this process."""
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) == signal.SIG_DFL:
+            signal.signal(ending, lambda number, _: sys.exit(128 + number))
     root = os.environ.get("TMPDIR") or "/tmp"
     scratch = os.path.join(root, f"softcuda-{os.getpid()}-{os.urandom(6).hex()}")
     try:

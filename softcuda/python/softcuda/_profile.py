@@ -8,14 +8,10 @@ a model, and need not equal what a GPU counts.
 from __future__ import annotations
 
 import base64
-import contextlib
-import ctypes
 import json
-import os
 import re
 import shutil
 import sys
-import tempfile
 import textwrap
 import zlib
 from collections import defaultdict
@@ -23,12 +19,40 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from softcuda import _cli, _output
+from softcuda import _child, _cli, _output
+from softcuda._child import Record, Run
 
 Numbers = dict[str, float]
 OPERATIONS = {"load": "ld", "store": "st", "atomic": "atom", "reduction": "red"}
 # Of each operation on shared memory NVIDIA counts atomic operations with and without a result together.
 SHARED = OPERATIONS | {"reduction": "atom"}
+PIPES = ("alu", "constant", "control", "fma", "fp64", "lsu", "tensor", "xu")
+# What `--json` gives of every launch, as the README lists it.
+METRICS = (
+    *(f"l1tex__t_{what}_pipe_lsu_mem_global_op_{kind}.sum" for what in ("requests", "sectors")
+      for kind in OPERATIONS.values()),
+    *(f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{kind}.sum" for kind in ("ld", "st", "atom")),
+    "launch__registers_per_thread",
+    "launch__shared_mem_per_block_static",
+    "launch__shared_mem_per_block_dynamic",
+    "launch__occupancy_limit_warps",
+    "launch__occupancy_limit_registers",
+    "launch__occupancy_limit_blocks",
+    "sm__maximum_warps_per_active_cycle_pct",
+    "softcuda__occupancy_limit_shared_mem",
+    "softcuda__warp_instructions.sum",
+    "softcuda__thread_instructions.sum",
+    "softcuda__active_lanes_per_warp_instruction.ratio",
+    *(f"softcuda__warp_instructions_pipe_{name}.sum" for name in PIPES),
+    "softcuda__branches.sum",
+    "softcuda__branches_diverged.sum",
+    *(f"softcuda__bytes_asked_global_op_{kind}.sum" for kind in OPERATIONS.values()),
+    "softcuda__l1_sectors_hit.sum",
+    "softcuda__l1_hit_rate.pct",
+    "softcuda__bytes_from_memory.sum",
+    *(f"softcuda__{what}_shared_op_{kind}.sum" for what in ("requests", "wavefronts") for kind in ("ld", "st", "atom")),
+    *(f"softcuda__{what}_local_op_{kind}.sum" for what in ("requests", "bytes_asked") for kind in OPERATIONS.values()),
+)  # fmt: skip
 
 
 def pipe(instruction: str) -> str:
@@ -109,16 +133,20 @@ def tidy(numbers: Numbers) -> Numbers:
 
 
 class Launch:
-    """One launch, from the machine's own record of it."""
+    """One launch, from the machine's record of it; `partial`: it did not run to its end, `lost`: nothing is known."""
 
-    def __init__(self, raw: dict[str, Any], sources: dict[str, list[str]]) -> None:
+    def __init__(self, raw: dict[str, Any], sources: dict[str, list[str]], *, lost: bool = False) -> None:
+        self.lost = lost
+        self.partial = lost or not raw["ok"]
         self.kernel: str = raw["kernel"]
         self.grid: list[int] = raw["grid"]
         self.block: list[int] = raw["block"]
         self.raw = raw
         self.sources = sources
         sums = metrics_of(raw["operations"])
-        self.metrics = sums | ratios(sums) | raw["launch"] | {"softcuda__bytes_from_memory.sum": raw["memory_bytes"]}
+        every: Numbers = dict.fromkeys(METRICS, 0)
+        memory = {"softcuda__bytes_from_memory.sum": raw["memory_bytes"]}
+        self.metrics = every | sums | ratios(sums) | raw["launch"] | memory
 
     def source(self, file: str, line: int) -> str:
         text = self.sources.get(file, [])
@@ -139,6 +167,7 @@ class Launch:
             "kernel": self.kernel,
             "grid": self.grid,
             "block": self.block,
+            "partial": self.partial,
             "metrics": tidy(self.metrics),
             "lines": rows,
         }
@@ -170,22 +199,29 @@ def unpacked(file: str, text: str) -> dict[str, list[str]]:
     return found
 
 
-def read(folder: Path) -> list[Launch]:
-    """The launches of a program and its child processes; what a process was writing when it was killed is left out."""
-    launches = []
-    for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_ctime):
+def read(records: list[Record]) -> tuple[list[Launch], int]:
+    """The launches of a program and its child processes, and how many more it asked for that never began."""
+    launches: list[Launch] = []
+    waiting = 0
+    for record in records:
         programs: dict[int, dict[str, list[str]]] = defaultdict(dict)  # their sources
-        for line in path.read_text(errors="replace").splitlines():
-            try:
-                raw = json.loads(line)
-            except ValueError:
-                continue
+        begun: list[dict[str, Any]] = []  # and not ended; the last one was launched by the one before
+        for raw in record.lines:
             if "sources" in raw:
                 for file, text in raw["sources"].items():
                     programs[raw["program"]] |= unpacked(file, text)
-            else:
+            elif "queued" in raw:
+                waiting += 1
+            elif "begins" in raw:
+                begun.append(raw)
+                waiting -= raw["depth"] == 0
+            elif "kernel" in raw:
+                begun.pop()
                 launches.append(Launch(raw, programs[raw["program"]]))
-    return launches
+        for raw in reversed(begun):
+            nothing = {"kernel": raw["begins"], "operations": [], "launch": {}, "memory_bytes": 0}
+            launches.append(Launch(raw | nothing, {}, lost=True))
+    return launches, waiting
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
@@ -207,6 +243,8 @@ def mix(m: dict[str, float], total: float) -> str:
 
 def summary(launch: Launch) -> list[str]:
     """What there is to say of a kernel, a line a part of the machine."""
+    if launch.lost:
+        return ["  the process ended while it ran, and what was counted went with it"]
     m: dict[str, float] = defaultdict(float, launch.metrics)
     total = m["softcuda__warp_instructions.sum"]
     out = [
@@ -261,6 +299,8 @@ def table(launch: Launch, width: int, most: int = 12) -> list[str]:
     heads = ("line", "warp instr.", "lanes", "sectors/req.", "conflicts", "source")
     rows = []
     every = launch.lines()
+    if not every:
+        return []
     total = sum(cost(row["metrics"]) for row in every) or 1
     shown = [row for row in every if cost(row["metrics"]) >= total / 200][:most]
     for row in shown:
@@ -305,13 +345,15 @@ def report(launches: list[Launch]) -> str:
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
     groups: dict[str, list[int]] = defaultdict(list)
     for index, launch in enumerate(launches):
-        groups[json.dumps([launch.kernel, launch.grid, launch.block, launch.metrics], sort_keys=True)].append(index)
+        alike = [launch.kernel, launch.grid, launch.block, launch.partial, launch.metrics]
+        groups[json.dumps(alike, sort_keys=True)].append(index)
     out = []
     for indices in groups.values():
         launch = launches[indices[0]]
         which = f"launch {indices[0] + 1}" if len(indices) == 1 else f"{len(indices)} launches, first {indices[0] + 1}"
         shape = f"grid {'x'.join(map(str, launch.grid))}, block {'x'.join(map(str, launch.block))}"
-        head = f"{launch.kernel}  ({which} of {len(launches)}; {shape})"
+        partial = "; partial: it did not run to its end" if launch.partial else ""
+        head = f"{launch.kernel}  ({which} of {len(launches)}; {shape}{partial})"
         out += ["", head, *folded(summary(launch), width), *table(launch, width)]
     ending = "Requests, sectors and bank conflicts are what a GPU counts; the rest is counted on PTX or modelled."
     out += ["", *folded([ending], width)]
@@ -324,34 +366,22 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--json"]:
         file, arguments = _output.take_file("profile", arguments)
     _cli.check_program("profile", arguments)
-    with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
-        os.environ["SOFTCUDA_INSPECT"] = f"profile:{folder}"  # child processes inherit it
-        whole_run = False
-        try:
-            code = _cli.run(arguments)
-            whole_run = True
-        except SystemExit:
-            whole_run = True
-            raise
-        finally:
-            finish_launches()
-            show(read(Path(folder)), file, partial=not whole_run)
-    return code
+    run = _child.run("profile", arguments)
+    written = show(*read(run.records), file, run)
+    _child.end_as(run.code)
+    return run.code or int(run.lost or not written)
 
 
-def finish_launches() -> None:
-    """Kernels may still run when the program has come to its end."""
-    with contextlib.suppress(AttributeError):  # no driver was ever loaded
-        ctypes.CDLL(None).cuCtxSynchronize()
-
-
-def show(launches: list[Launch], file: Path | None, *, partial: bool) -> None:
-    sys.stdout.flush()
-    if partial:
-        print("softcuda: the program did not end by itself: the profile has what ran until then", file=sys.stderr)
+def show(launches: list[Launch], waiting: int, file: Path | None, run: Run) -> bool:
+    cut = sum(launch.partial for launch in launches)
+    gaps = [f"{cut} launch{'es' * (cut != 1)} cut short"] * bool(cut) + [f"{waiting} that never began"] * bool(waiting)
+    if notice := run.notice(f"the profile has what ran until then{', ' * bool(gaps)}{' and '.join(gaps)}"):
+        print(notice, file=sys.stderr)
+    elif gaps:
+        print(f"softcuda: the profile is partial: {' and '.join(gaps)}", file=sys.stderr)
     if file is not None:
-        _output.write_json(file, [launch.json() for launch in launches])
-    elif launches:
-        print("\n" + report(launches))
-    else:
-        print("softcuda: no kernel was launched", file=sys.stderr)
+        return _output.write_json(file, [launch.json() for launch in launches])
+    if launches:
+        return _output.show("\n" + report(launches))
+    print("softcuda: no kernel was launched", file=sys.stderr)
+    return True

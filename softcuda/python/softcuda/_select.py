@@ -14,8 +14,9 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 
-from softcuda import _toolkit
+from softcuda import _settings, _toolkit
 
 PROBE_SECONDS = 60  # a driver that has to load its kernel module takes seconds
 
@@ -50,7 +51,9 @@ def probe_driver() -> dict:
 
 
 def choose() -> Choice:
-    """Decide, changing nothing."""
+    """Decide, changing nothing; SelectError if a setting is none."""
+    if mistake := _settings.mistake():
+        raise SelectError(f"softcuda: {mistake}")
     wanted = os.environ.get("SOFTCUDA", "").lower()
     if wanted in ("force", "1"):
         return Choice(True, f"SOFTCUDA={wanted}")
@@ -58,8 +61,6 @@ def choose() -> Choice:
     devices, version = found.get("devices", []), found.get("version", 0)
     if wanted in ("0", "never"):
         return Choice(False, f"SOFTCUDA={wanted}; {found.get('reason', devices)}", devices, version)
-    if wanted not in ("", "auto"):
-        raise SelectError(f"softcuda: SOFTCUDA={wanted} is not one of force, 0, auto")
     if devices:
         return Choice(False, "the NVIDIA driver has a device", devices, version)
     return Choice(True, found["reason"])
@@ -100,6 +101,42 @@ def load_soft() -> ctypes.CDLL:
     return library
 
 
+def check_settings() -> None:
+    """SelectError if softcuda would refuse a setting once the program calls it."""
+    if mistake := _settings.mistake():
+        raise SelectError(f"softcuda: {mistake}")
+    path = _toolkit.library()
+    if path is None or not path.is_file():
+        return  # load_soft says so
+    with contextlib.suppress(AttributeError, OSError):  # another build of it
+        mistake = ctypes.CDLL(str(path)).softcuda_mistake_in_settings
+        mistake.restype = ctypes.c_char_p
+        if text := mistake().decode(errors="replace"):
+            raise SelectError(f"softcuda: {text}")
+
+
+def end_launches_with_the_program(library: ctypes.CDLL) -> None:
+    """When Ctrl-C ends a program that has launched a kernel and not waited for it, nobody waits for it at the end."""
+    if not hasattr(library, "softcuda_interrupt"):
+        return
+    before = sys.excepthook
+
+    def excepthook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            library.softcuda_interrupt()
+        before(kind, value, trace)
+
+    sys.excepthook = excepthook
+
+
+def reason(choice: Choice) -> str:
+    """What the line on stderr begins with."""
+    if command := os.environ.get("SOFTCUDA_INSPECT", "").partition(":")[0]:
+        return f"softcuda {command}: always on the CPU, as"
+    why = "as asked" if choice.reason.startswith("SOFTCUDA=") else "no CUDA device"
+    return f"softcuda: {why} ({choice.reason}): running on the CPU as"
+
+
 def device_name() -> str:
     """What cuDeviceGetName will answer for the first device."""
     name, wanted = "SOFTCUDA_DEVICE", os.environ.get("SOFTCUDA_DEVICE") or "h200"
@@ -116,14 +153,13 @@ def activate(choice: Choice) -> None:
     """Make `choice` hold in this process; SelectError if it cannot."""
     if choice.soft:
         name = device_name()
-        load_soft()
+        end_launches_with_the_program(load_soft())
         set_path(soft=True)
         # Workers that multiprocessing spawns repeat nothing: their program has spoken already.
         process = sys.modules.get("multiprocessing.process")
         worker = process is not None and process.parent_process() is not None
         if os.environ.get("SOFTCUDA_QUIET", "") in ("", "0") and not worker:
-            why = "as asked" if choice.reason.startswith("SOFTCUDA=") else "no CUDA device"
-            sys.stderr.write(f'softcuda: {why} ({choice.reason}): running on the CPU as "{name} (softcuda)"\n')
+            sys.stderr.write(f'{reason(choice)} "{name} (softcuda)"\n')
             sys.stderr.flush()
     else:
         set_path(soft=False)

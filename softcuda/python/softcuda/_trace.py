@@ -40,7 +40,6 @@ import math
 import re
 import struct
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,8 @@ from softcuda._profile import unpacked
 
 FORMAT = "softcuda trace 1"
 STEPS = 20_000
-USAGE = "softcuda trace --kernel NAME [--block X,Y,Z] [--launch N] [--steps N] [-o FILE] [-m] PROGRAM [ARGUMENTS...]"
+MOST_STEPS = 100_000_000  # hundreds of bytes each
+MOST_LAUNCHES = MOST_BLOCKS = 2**31 - 1
 Raw = dict[str, Any]
 
 
@@ -204,17 +204,12 @@ class Reader:
         self.launches: list[Raw] = []
         self.head: Raw | None = None
         self.last: Raw | None = None  # told when the launch has ended
-        self.ended = False
         self.raw_memories: list[Raw] = []
         self.raw_operations: dict[int, Raw] = {}
         self.raw_steps: list[Raw] = []
 
-    def read(self, path: Path) -> Reader:
-        for line in path.read_text(errors="replace").splitlines():
-            try:
-                raw = json.loads(line)
-            except ValueError:
-                continue  # what the process was writing when it was killed
+    def read(self, record: _child.Record) -> Reader:
+        for raw in record.lines:
             if "launch" in raw:
                 self.launches.append(raw)
             elif "trace" in raw:
@@ -227,8 +222,6 @@ class Reader:
                 self.raw_steps.append(raw)
             elif "traced" in raw:
                 self.last = raw
-            elif "end" in raw:
-                self.ended = True
         return self
 
     def trace(self, launch: int, block: list[int], steps: int) -> Raw:
@@ -344,9 +337,11 @@ def text_of(trace: Raw) -> str:
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def whole(option: str, text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
+def whole(option: str, text: str, least: int, most: int) -> int:
+    if not text.isdecimal() or (text.strip("0") == "" and least):
         sys.exit(f"softcuda: trace {option} needs a whole number from {least} on, not {text or 'nothing'}")
+    if len(text) > 20 or int(text) > most:
+        sys.exit(f"softcuda: trace {option} {text} is too large: at most {most:,}")
     return int(text)
 
 
@@ -355,7 +350,7 @@ def position(text: str) -> list[int]:
     parts = text.split(",")
     if not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts):
         sys.exit(f"softcuda: trace --block needs a block's index, such as 3 or 3,1,0, not {text or 'nothing'}")
-    return [int(part) for part in parts] + [0] * (3 - len(parts))
+    return [whole("--block", part, 0, MOST_BLOCKS) for part in parts] + [0] * (3 - len(parts))
 
 
 def missing(readers: list[Reader], kernel: str, launch: int) -> str:
@@ -388,22 +383,22 @@ def main(arguments: list[str]) -> int:
         elif option == "--block":
             block = position(value)
         elif option == "--launch":
-            launch = whole(option, value, 1)
+            launch = whole(option, value, 1, MOST_LAUNCHES)
         else:
-            steps = whole(option, value, 1)
+            steps = whole(option, value, 1, MOST_STEPS)
         arguments = arguments[2:]
     if not re.fullmatch(r"[\w$]+", kernel):
-        sys.exit(f"softcuda: trace which kernel? {USAGE}")
+        sys.exit(f"softcuda: trace which kernel? {_cli.USAGE['trace']}")
     _cli.check_program("trace", arguments)
     file = file or Path(f"{kernel}.trace.json")
     wanted = " ".join(map(str, [launch, steps, *block, kernel]))
-    with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:
-        code = _child.run(arguments, {"SOFTCUDA_INSPECT": f"trace:{folder}", "SOFTCUDA_TRACE": wanted})
-        paths = sorted(Path(folder).glob("*.jsonl"), key=lambda path: path.stat().st_ctime)
-        readers = [Reader().read(path) for path in paths]
+    run = _child.run("trace", arguments, {"SOFTCUDA_TRACE": wanted})
+    readers = [Reader().read(record) for record in run.records]
+    if notice := run.notice("the trace has what ran until then"):
+        print(notice, file=sys.stderr)
     told = write(readers, kernel, block, launch, steps, file)
-    _child.end_as(code)
-    return code or int(not told)
+    _child.end_as(run.code)
+    return run.code or int(run.lost or not told)
 
 
 def write(readers: list[Reader], kernel: str, block: list[int], launch: int, steps: int, file: Path) -> bool:
@@ -422,7 +417,8 @@ def write(readers: list[Reader], kernel: str, block: list[int], launch: int, ste
         )
         return False
     trace = found.trace(launch, block, steps)
-    _output.write(file, text_of(trace))
+    if not _output.write(file, text_of(trace)):
+        return False
     count = sum(step[0] != "barrier" for step in trace["steps"])
     words = f"{count:,} steps of block ({','.join(map(str, block))}), launch {launch} of {kernel}, are in {file}"
     print(f"softcuda: {words}", file=sys.stderr)

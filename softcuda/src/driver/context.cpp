@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "driver/driver.h"
+#include "driver/interrupt.h"
 #include "driver/module.h"
 #include "driver/pool.h"
 #include "machine/observer.h"
@@ -88,10 +89,11 @@ std::shared_ptr<Context> current_context() {
 }
 
 void synchronize(const std::shared_ptr<Context>& context) {
+    const WaitForWork wait(*context);
     Scheduler::get().drain(*context);
     context->gpu->machine.flush_printf();
     trim_pools(false);
-    if (context->failed()) fail(context->error());
+    wait.end();
 }
 
 Device* device_of_current_context() { return stack.empty() || !stack.back() ? nullptr : stack.back()->gpu; }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "driver/interrupt.h"
 #include "machine/observer.h"
 
 namespace softcuda::driver {
@@ -77,9 +78,10 @@ void copy_now(std::shared_ptr<Context> context, const Copy& copy) {
         Scheduler::get().submit(context, *stream, Engine::copy, [copy] { copy.execute(); });
         return;
     }
+    const WaitForWork wait(*context);
     Scheduler::get().run(context, *stream, [&] { copy.execute(); });
     context->gpu->machine.flush_printf();
-    if (context->failed()) fail(context->error());
+    wait.end();
 }
 
 void copy_in(std::shared_ptr<Context> context, CUstream handle, Copy copy) {
@@ -97,8 +99,9 @@ void copy_in(std::shared_ptr<Context> context, CUstream handle, Copy copy) {
         copy.from = stage.to;
         scheduler.submit(context, *stream, Engine::copy, [copy, staging] { copy.execute(); });
     } else if (pageable_source || pageable_target) {
+        const WaitForWork wait(*context);
         scheduler.run(context, *stream, [&] { copy.execute(); });
-        if (context->failed()) fail(context->error());
+        wait.end();
     } else {
         scheduler.submit(context, *stream, Engine::copy, [copy] { copy.execute(); });
     }

@@ -82,7 +82,8 @@ struct Context : Object {
     Device* gpu = nullptr;
     bool primary = false;
     unsigned flags = 0;
-    int uses = 1;  // cuCtxAttach, cuCtxDetach
+    int uses = 1;                           // cuCtxAttach, cuCtxDetach
+    std::atomic<uint64_t> cut_launches{0};  // by interrupts (interrupt.h)
     std::atomic<bool> alive{true};
     std::shared_ptr<Stream> legacy;
     std::vector<std::shared_ptr<Stream>> streams;  // the legacy one too; guarded by the scheduler

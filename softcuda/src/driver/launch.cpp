@@ -5,6 +5,9 @@
 #include "driver/module.h"
 #include "driver/occupancy.h"
 #include "driver/peer.h"
+#include "driver/settings.h"
+#include "machine/interrupts.h"
+#include "machine/observer.h"
 
 namespace softcuda::driver {
 
@@ -160,6 +163,7 @@ TaskRef launch(std::shared_ptr<Context> context, CUstream stream_handle, Request
                void** extra) {
     auto stream = stream_of(context, stream_handle);
     require(request.kernel.context == context->serial, CUDA_ERROR_INVALID_HANDLE);
+    check_launch_settings();
     try {
         check_dimensions(request);
         check_shared(request);
@@ -172,13 +176,18 @@ TaskRef launch(std::shared_ptr<Context> context, CUstream stream_handle, Request
     if (device().machine.observed()) {
         const Occupancy blocks =
             occupancy(device(), request.kernel, int(request.config.block.count()), request.config.dynamic_shared);
+        device().machine.observer()->queued();
         request.config.occupancy = {blocks.warps, blocks.registers, blocks.shared, blocks.blocks};
     }
+    request.config.interrupts = interrupts;
     auto work = [program = request.kernel.program, function = request.kernel.function, config = request.config,
                  context = context.get()]() mutable {  // the task keeps the context alive
         config.elsewhere = visible_elsewhere(*context);
         LaunchResult result = context->gpu->machine.launch(*program, *function, config);
-        if (!result.ok)
+        if (result.kind == FaultKind::interrupted) {  // the context goes on
+            ++context->cut_launches;
+            if (!result.message.empty()) say(result.message);
+        } else if (!result.ok)
             context->set_error(code_of(result.kind), result.message + why_not_visible(*context, result.address));
     };
     return Scheduler::get().submit(context, *stream, Engine::compute, std::move(work));
@@ -285,8 +294,10 @@ namespace {
 
 CUresult old_launch(CUfunction handle, int width, int height, CUstream stream) {
     return in_context([&](auto& context) {
-        require(width > 0 && height > 0);
         auto kernel = find<Kernel>(handle);
+        if (width <= 0 || height <= 0)
+            fail_launch(*kernel, CUDA_ERROR_INVALID_VALUE,
+                        "a grid of (" + std::to_string(width) + ", " + std::to_string(height) + ") blocks");
         Request request{*kernel, {}};
         request.config.grid = {unsigned(width), unsigned(height), 1};
         request.config.block = kernel->old_block;
@@ -306,7 +317,10 @@ constexpr size_t old_param_limit = 32764;
 
 CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
     return in_context([&](auto&) {
-        require(x > 0 && y > 0 && z > 0);
+        if (x <= 0 || y <= 0 || z <= 0)
+            fail_launch(
+                *find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,
+                "a block of (" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ") threads");
         const uint64_t most = uint64_t(device().attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
         if (uint64_t(x) * uint64_t(y) * uint64_t(z) > most)  // what else may be wrong with it, the launch tells
             fail_launch(*find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,

@@ -1,9 +1,12 @@
 #include "driver/scheduler.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 #include "driver/driver.h"
+#include "driver/interrupt.h"
+#include "machine/interrupts.h"
 
 namespace softcuda::driver {
 
@@ -19,6 +22,31 @@ Scheduler& Scheduler::get() {
     return *scheduler;
 }
 
+// Signals are looked for while a wait takes long.  `condition` is asked with the lock held.
+template <class Condition>
+void Scheduler::wait_until(std::unique_lock<std::mutex>& lock, Condition condition) {
+    while (!changed_.wait_for(lock, signal_period, condition)) {
+        lock.unlock();
+        look_for_signals();
+        lock.lock();
+    }
+}
+
+// With the lock held.
+void Scheduler::start_engine(int device, Engine engine) {
+    Queue& queue = queue_of(device, engine);
+    if (queue.started) return;
+    try {
+        if (engine == Engine::wait)
+            std::thread(&Scheduler::watch_loop, this, device).detach();
+        else
+            std::thread(&Scheduler::engine_loop, this, device, engine).detach();
+    } catch (const std::system_error& error) {
+        fail(CUDA_ERROR_OPERATING_SYSTEM, "cannot start a thread for the device's work: " + error.code().message());
+    }
+    queue.started = true;
+}
+
 TaskRef Scheduler::submit(const std::shared_ptr<Context>& context, Stream& stream, Engine engine,
                           std::function<void()> work, const std::vector<TaskRef>& after, std::function<bool()> until) {
     auto task = std::make_shared<Task>();
@@ -29,8 +57,11 @@ TaskRef Scheduler::submit(const std::shared_ptr<Context>& context, Stream& strea
     task->work = std::move(work);
     task->until = std::move(until);
 
+    task->interrupts = interrupts;
+
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return queued_ < queue_limit || engine == Engine::caller; });
+    if (engine < Engine::caller) start_engine(task->device, engine);
+    wait_until(lock, [&] { return queued_ < queue_limit || engine == Engine::caller; });
     task->serial = ++serial_;
     ++queued_;
     auto follow = [&](const TaskRef& before) {
@@ -48,14 +79,6 @@ TaskRef Scheduler::submit(const std::shared_ptr<Context>& context, Stream& strea
     }
     for (auto& before : after) follow(before);
     stream.last = task;
-    if (engine < Engine::caller)
-        if (Queue& queue = queue_of(task->device, engine); !queue.started) {
-            queue.started = true;
-            if (engine == Engine::wait)
-                std::thread(&Scheduler::watch_loop, this, task->device).detach();
-            else
-                std::thread(&Scheduler::engine_loop, this, task->device, engine).detach();
-        }
     if (task->waits == 0) make_ready({task});
     return task;
 }
@@ -127,8 +150,10 @@ void Scheduler::watch_loop(int device) {
     for (;;) {
         queue.work.wait(lock, [&] { return !queue.ready.empty(); });
         auto met = std::find_if(queue.ready.begin(), queue.ready.end(), [](auto& entry) {
-            const Context& context = *entry.second->context;
-            return context.failed() || !context.alive || entry.second->until();
+            Context& context = *entry.second->context;
+            const bool interrupted = entry.second->interrupts != interrupts;
+            if (interrupted) ++context.cut_launches;
+            return interrupted || context.failed() || !context.alive || entry.second->until();
         });
         if (met == queue.ready.end()) {
             queue.work.wait_for(lock, std::chrono::microseconds(200));
@@ -143,7 +168,7 @@ void Scheduler::watch_loop(int device) {
 void Scheduler::run(const std::shared_ptr<Context>& context, Stream& stream, std::function<void()> work) {
     TaskRef task = submit(context, stream, Engine::caller, std::move(work));
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return task->ready; });
+    wait_until(lock, [&] { return task->ready; });
     lock.unlock();
     if (!context->failed()) task->work();
     task->work = nullptr;
@@ -155,7 +180,7 @@ void Scheduler::run(const std::shared_ptr<Context>& context, Stream& stream, std
 void Scheduler::wait(const TaskRef& task) {
     if (!task) return;
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return task->done; });
+    wait_until(lock, [&] { return task->done; });
 }
 
 bool Scheduler::done(const TaskRef& task) {
@@ -178,7 +203,7 @@ std::vector<TaskRef> Scheduler::pending(Context& context) {
 
 void Scheduler::drain(Context& context) {
     std::unique_lock lock(mutex_);
-    for (auto& task : pending(context)) changed_.wait(lock, [&] { return task->done; });
+    for (auto& task : pending(context)) wait_until(lock, [&] { return task->done; });
 }
 
 bool Scheduler::attribute(const Stream& stream, int which, CUlaunchAttributeValue& value) {

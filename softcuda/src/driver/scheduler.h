@@ -34,7 +34,8 @@ struct Task {
     int device = 0, priority = 0;
     std::shared_ptr<Context> context;  // until done
     std::function<void()> work;        // must not throw; skipped once the context has failed
-    std::function<bool()> until;       // Engine::wait: done once this holds; `work` follows
+    std::function<bool()> until;       // Engine::wait: done once this holds, or at an interrupt; `work` follows
+    uint64_t interrupts = 0;           // their number when it was submitted
     int waits = 0;
     bool ready = false, done = false;
     Clock::time_point finished;
@@ -54,6 +55,7 @@ struct Stream : Object {
 class Scheduler {
   public:
     static Scheduler& get();  // lives until the process ends
+    // CUDA_ERROR_OPERATING_SYSTEM if the system gives no thread for the engine; then nothing is submitted.
     TaskRef submit(const std::shared_ptr<Context>& context, Stream& stream, Engine engine, std::function<void()> work,
                    const std::vector<TaskRef>& after = {}, std::function<bool()> until = {});
     // Runs `work` in this thread when its turn in the stream has come.
@@ -77,6 +79,9 @@ class Scheduler {
     };
     static constexpr int engines = int(Engine::caller);
 
+    void start_engine(int device, Engine engine);
+    template <class Condition>
+    void wait_until(std::unique_lock<std::mutex>& lock, Condition condition);
     Queue& queue_of(int device, Engine engine) { return queues_[size_t(device * engines + int(engine))]; }
     void engine_loop(int device, Engine engine);
     void watch_loop(int device);

@@ -1,5 +1,8 @@
 #include "driver/settings.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -12,14 +15,63 @@
 #include "driver/errors.h"
 #include "driver/scheduler.h"
 #include "generated/profiles.h"
+#include "inspect/inspector.h"
+#include "machine/decode.h"
 
 namespace softcuda::driver {
 
 namespace {
 
+// A setting that cannot be; what is wrong with it.
+struct Mistake {
+    std::string text;
+};
+
 [[noreturn]] void bad(const char* name, const char* value, const std::string& wanted) {
-    say(std::string(name) + "=" + value + " is not " + wanted);
-    throw Fail{CUDA_ERROR_INVALID_VALUE};
+    throw Mistake{std::string(name) + "=" + value + " is not " + wanted};
+}
+
+// All there are.  The Python package knows the same (_settings.py); what has no comment is in the README.
+constexpr std::string_view names[] = {
+    "SOFTCUDA_BUILD",  // which build softcuda's own tests test
+    "SOFTCUDA_DEVICE",  "SOFTCUDA_DEVICES",
+    "SOFTCUDA_INSPECT",  // from softcuda's commands to the driver, and so is _TRACE
+    "SOFTCUDA_LIBRARY",  // another libcuda.so.1
+    "SOFTCUDA_MEMORY",
+    "SOFTCUDA_PYTHON",  // from the Python package to its nvcc, and so is _TOOLKIT
+    "SOFTCUDA_QUIET",   "SOFTCUDA_SEED",    "SOFTCUDA_SIMD",  "SOFTCUDA_THREADS",
+    "SOFTCUDA_TIMEOUT", "SOFTCUDA_TOOLKIT", "SOFTCUDA_TRACE",
+};
+
+// Letters to change, put in, leave out, or swap with their neighbour to make one of the other.
+size_t distance(std::string_view from, std::string_view to) {
+    std::vector<std::vector<size_t>> steps(from.size() + 1, std::vector<size_t>(to.size() + 1));
+    for (size_t i = 0; i <= from.size(); ++i)
+        for (size_t j = 0; j <= to.size(); ++j) {
+            size_t& least = steps[i][j];
+            if (i == 0 || j == 0) {
+                least = i + j;
+                continue;
+            }
+            const bool same = from[i - 1] == to[j - 1];
+            least = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, steps[i - 1][j - 1] + !same});
+            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
+                least = std::min(least, steps[i - 2][j - 2] + 1);
+        }
+    return steps[from.size()][to.size()];
+}
+
+void check_names() {
+    for (char** entry = environ; entry && *entry; ++entry) {
+        std::string_view name = *entry;
+        name = name.substr(0, name.find('='));
+        if (!name.starts_with("SOFTCUDA_") || std::ranges::find(names, name) != std::end(names)) continue;
+        const auto* nearest =
+            std::ranges::min_element(names, {}, [&](std::string_view known) { return distance(name, known); });
+        std::string text = std::string(name) + " is no setting of softcuda's";
+        if (distance(name, *nearest) <= 2) text += "; did you mean " + std::string(*nearest) + "?";
+        throw Mistake{std::move(text)};
+    }
 }
 
 const char* setting(const char* name) {
@@ -104,6 +156,26 @@ std::vector<const DeviceProfile*> wanted_devices() {
     return wanted;
 }
 
+// What launches read, each time.
+void read_launch_settings(MachineConfig& machine) {
+    if (const char* text = setting("SOFTCUDA_THREADS")) {
+        auto count = number<int>(text);
+        if (!count || *count < 1 || *count > 1024) bad("SOFTCUDA_THREADS", text, "a number of threads from 1 to 1024");
+        machine.workers = *count;
+    }
+    if (const char* text = setting("SOFTCUDA_SEED")) {
+        auto seed = number<uint64_t>(text);
+        if (!seed) bad("SOFTCUDA_SEED", text, "a whole number (0: no shuffling)");
+        machine.shuffle_seed = *seed;
+    }
+    if (const char* text = setting("SOFTCUDA_TIMEOUT")) {
+        auto seconds = number<double>(text);
+        if (!seconds || !(*seconds >= 0) || std::isinf(*seconds))
+            bad("SOFTCUDA_TIMEOUT", text, "a number of seconds a launch may take (0: no limit)");
+        machine.time_limit_s = *seconds;
+    }
+}
+
 Settings settings_of(const DeviceProfile& profile, size_t devices) {
     Settings settings;
     settings.profile = &profile;
@@ -125,32 +197,65 @@ Settings settings_of(const DeviceProfile& profile, size_t devices) {
     machine.capability = settings.profile->major * 10 + settings.profile->minor;
     machine.shared_per_block = uint32_t(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152));
     machine.clock_khz = uint32_t(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, int(machine.clock_khz)));
-    if (const char* text = setting("SOFTCUDA_THREADS")) {
-        auto count = number<int>(text);
-        if (!count || *count < 1 || *count > 1024) bad("SOFTCUDA_THREADS", text, "a number of threads from 1 to 1024");
-        machine.workers = *count;
-    }
-    if (const char* text = setting("SOFTCUDA_SEED")) {
-        auto seed = number<uint64_t>(text);
-        if (!seed) bad("SOFTCUDA_SEED", text, "a whole number (0: no shuffling)");
-        machine.shuffle_seed = *seed;
-    }
-    if (const char* text = setting("SOFTCUDA_TIMEOUT")) {
-        auto seconds = number<double>(text);
-        if (!seconds || !(*seconds >= 0) || std::isinf(*seconds))
-            bad("SOFTCUDA_TIMEOUT", text, "a number of seconds a launch may take (0: no limit)");
-        machine.time_limit_s = *seconds;
-    }
+    read_launch_settings(machine);
     return settings;
 }
 
-}  // namespace
+void check_choices() {
+    if (const char* text = setting("SOFTCUDA_QUIET"))
+        if (std::string_view(text) != "0" && std::string_view(text) != "1") bad("SOFTCUDA_QUIET", text, "0 or 1");
+    if (const char* text = setting("SOFTCUDA_SIMD")) {
+        std::string all;
+        bool known = false;
+        for (std::string_view level : simd_levels()) {
+            all += (all.empty() ? "" : ", ") + std::string(level);
+            known = known || level == text;
+        }
+        if (!known) bad("SOFTCUDA_SIMD", text, "one of " + all + ", which this CPU has");
+    }
+    if (const char* text = setting("SOFTCUDA_INSPECT"))
+        if (!inspect::is_inspection(text))
+            bad("SOFTCUDA_INSPECT", text, "profile:FOLDER, check:FOLDER or trace:FOLDER");
+}
 
-std::vector<Settings> read_settings() {
+std::vector<Settings> all_settings() {
+    check_names();
+    check_choices();
     std::vector<const DeviceProfile*> wanted = wanted_devices();
     std::vector<Settings> settings;
     for (const DeviceProfile* profile : wanted) settings.push_back(settings_of(*profile, wanted.size()));
     return settings;
+}
+
+template <class Read>
+auto refusing(Read&& read) {
+    try {
+        return read();
+    } catch (const Mistake& mistake) {
+        say(mistake.text);
+        throw Fail{CUDA_ERROR_INVALID_VALUE};
+    }
+}
+
+}  // namespace
+
+std::vector<Settings> read_settings() { return refusing(all_settings); }
+
+void check_launch_settings() {
+    MachineConfig unused;
+    refusing([&] { read_launch_settings(unused); });
+}
+
+// What is wrong with the settings, in one line; empty: nothing.  For the Python package, before a program starts.
+extern "C" __attribute__((visibility("default"))) const char* softcuda_mistake_in_settings() {
+    static std::string text;
+    text.clear();
+    try {
+        all_settings();
+    } catch (const Mistake& mistake) {
+        text = mistake.text;
+    }
+    return text.c_str();
 }
 
 }  // namespace softcuda::driver

@@ -1,4 +1,4 @@
-// What the environment says: SOFTCUDA_DEVICE, _DEVICES, _MEMORY, _THREADS, _SEED, _TIMEOUT.
+// What the environment says, in variables whose names begin with SOFTCUDA_.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,8 @@ struct Settings {
 };
 // One for each device.  Throws Fail(CUDA_ERROR_INVALID_VALUE) after one line on stderr that names the variable.
 std::vector<Settings> read_settings();
+// Throws as `read_settings` if the program has since set to nonsense what launches read anew: SOFTCUDA_THREADS, _SEED,
+// _TIMEOUT.
+void check_launch_settings();
 
 }  // namespace softcuda::driver

@@ -3,6 +3,7 @@
 
 #include "driver/driver.h"
 #include "driver/entry_points.h"
+#include "driver/interrupt.h"
 #include "driver/pool.h"
 
 namespace softcuda::driver {
@@ -26,12 +27,13 @@ thread_local std::map<uint64_t, std::shared_ptr<Stream>> per_thread;
 void check_stream_flags(unsigned flags) { require((flags & ~unsigned(CU_STREAM_NON_BLOCKING)) == 0); }
 
 void wait_stream(const std::shared_ptr<Context>& context, Stream& stream) {
+    const WaitForWork wait(*context);
     Scheduler& scheduler = Scheduler::get();
     // A marker in the legacy stream comes after every blocking stream's work.
     scheduler.wait(stream.legacy ? scheduler.submit(context, stream, Engine::none, {}) : scheduler.last(stream));
     context->gpu->machine.flush_printf();
     trim_pools(false);
-    if (context->failed()) fail(context->error());
+    wait.end();
 }
 
 }  // namespace
@@ -276,9 +278,10 @@ CUresult cuEventQuery(CUevent handle) {
 
 CUresult cuEventSynchronize(CUevent handle) {
     return in_context([&](auto& context) {
+        const WaitForWork wait(*context);
         Scheduler::get().wait(recorded(*find<Event>(handle)));
         device().machine.flush_printf();
-        if (context->failed()) fail(context->error());
+        wait.end();
     });
 }
 

@@ -34,7 +34,7 @@ uint32_t lanes_below(uint32_t count) { return count >= 32 ? ~0u : (1u << count) 
 
 }  // namespace
 
-Checker::Checker(const std::string& path) : out_(path, std::ios::trunc) { out_ << "{\"begin\": true}" << std::endl; }
+Checker::Checker(const std::string& record) : out_(record) { out_ << "{\"begin\": true}" << end_line; }
 
 // --- launches and blocks
 
@@ -67,28 +67,28 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
             out_ << separator << quoted(file) << ": " << quoted(text);
             separator = ", ";
         }
-        out_ << "}}" << std::endl;
+        out_ << "}}" << end_line;
     }
 }
 
 void Checker::launch_end(const Program&, const Function& kernel, const LaunchConfig& config,
                          const LaunchResult& result) {
     failed_ = failed_ || !result.ok;
-    if (!result.ok && first_time(name_of(result.kind), 0, 0)) {
+    if (!result.ok && result.kind != FaultKind::interrupted && first_time(name_of(result.kind), 0, 0)) {
         const Known* known = result.address ? find(result.address) : nullptr;
         out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(name_of(result.kind))
              << ", \"kernel\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
              << ", \"block\": " << triple(config.block) << ", \"message\": " << quoted(result.message)
              << ", \"address\": " << result.address;
         if (known) out_ << allocation_text(known->allocation, result.address);
-        out_ << "}" << std::endl;
+        out_ << "}" << end_line;
     }
     for (auto& [_, block] : launch().running) {
         say_unsaid(*block);
         idle_.push_back(block);
     }
     for (const Guess& guess : launch().guesses)
-        if (findings_.insert(guess.key).second) out_ << guess.text << std::endl;
+        if (findings_.insert(guess.key).second) out_ << guess.text << end_line;
     launches_.pop_back();
     kinds_ = launches_.empty() ? nullptr : launch().notes->kinds.data();
     sites_ = launches_.empty() ? nullptr : launch().notes->sites.data();
@@ -224,9 +224,9 @@ void Checker::leaked(const Allocation& allocation) {
     if (failed_) return;  // nothing can be freed after a fault
     std::lock_guard lock(mutex_);
     out_ << "{\"kind\": \"leak\", \"allocation\": {\"number\": " << allocation.serial
-         << ", \"bytes\": " << allocation.bytes << ", \"from\": " << quoted(allocation.label) << "}}" << std::endl;
+         << ", \"bytes\": " << allocation.bytes << ", \"from\": " << quoted(allocation.label) << "}}" << end_line;
 }
 
-void Checker::process_end() { out_ << "{\"end\": true}" << std::endl; }
+void Checker::process_end() { out_ << "{\"end\": true}" << end_line; }
 
 }  // namespace softcuda::inspect

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +16,7 @@
 
 #include "inspect/footprint.h"
 #include "inspect/order.h"
+#include "inspect/record.h"
 #include "inspect/shadow.h"
 #include "machine/observer.h"
 
@@ -24,8 +24,8 @@ namespace softcuda::inspect {
 
 class Checker : public Observer {
   public:
-    // Writes to the file at `path`: one JSON object a line.
-    explicit Checker(const std::string& path);
+    // Writes to a Record of that name.
+    explicit Checker(const std::string& record);
     void launch_begin(const Program& program, const Function& kernel, const LaunchConfig& config) override;
     void launch_end(const Program& program, const Function& kernel, const LaunchConfig& config,
                     const LaunchResult& result) override;
@@ -250,7 +250,7 @@ class Checker : public Observer {
     void apply_writes();
     Known* find(uint64_t address);
 
-    std::ofstream out_;
+    Record out_;
     std::vector<std::unique_ptr<Launch>> launches_;  // the last one runs
     std::vector<std::unique_ptr<Block>> blocks_;
     std::vector<Block*> idle_;

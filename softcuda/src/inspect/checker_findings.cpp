@@ -63,12 +63,12 @@ std::string Checker::variable_at(uint64_t address) {
 void Checker::tell(const char* kind, const char* what, const char* space, const Touch* at, uint64_t address,
                    const Who& first, const Who* second) {
     const auto [key, text] = told(kind, what, space, at, address, first, second);
-    if (findings_.insert(key).second) out_ << text << std::endl;
+    if (findings_.insert(key).second) out_ << text << end_line;
 }
 
 void Checker::say_unsaid(Block& block) {
     for (const Unsaid& one : block.unsaid)
-        if (!launch().raced.contains(one.line) && findings_.insert(one.key).second) out_ << one.text << std::endl;
+        if (!launch().raced.contains(one.line) && findings_.insert(one.key).second) out_ << one.text << end_line;
     block.unsaid.clear();
 }
 

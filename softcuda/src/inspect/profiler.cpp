@@ -33,10 +33,21 @@ void Count::add(const Count& other) {
     }
 }
 
-Profiler::Profiler(const std::string& path, uint32_t l1_bytes, uint32_t warps_per_sm)
-    : l1_bytes_(l1_bytes), warps_per_sm_(warps_per_sm), out_(path, std::ios::trunc) {}
+Profiler::Profiler(const std::string& record, uint32_t l1_bytes, uint32_t warps_per_sm)
+    : l1_bytes_(l1_bytes), warps_per_sm_(warps_per_sm), out_(record) {}
+
+// These lines tell what has not ended, should the process end before.
+void Profiler::queued() {
+    std::lock_guard lock(mutex_);
+    out_ << "{\"queued\": true}" << end_line;
+}
 
 void Profiler::launch_begin(const Program&, const Function& kernel, const LaunchConfig& config) {
+    {
+        std::lock_guard lock(mutex_);
+        out_ << "{\"begins\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
+             << ", \"block\": " << triple(config.block) << ", \"depth\": " << launches_.size() << "}" << end_line;
+    }
     const uint32_t shared = kernel.static_shared + config.dynamic_shared;
     Launch launch{shared < l1_bytes_ ? l1_bytes_ - shared : 0, {}};
     launch.workers.resize(most_workers);
@@ -262,6 +273,7 @@ void Profiler::launch_end(const Program& program, const Function& kernel, const 
         }
     }
     launches_.pop_back();
+    std::lock_guard lock(mutex_);
     write_sources(program);
     const OccupancyLimits& fits = config.occupancy;
     const int blocks = std::min({fits.warps, fits.registers, fits.shared, fits.blocks});
@@ -289,7 +301,12 @@ void Profiler::launch_end(const Program& program, const Function& kernel, const 
             separator = ", ";
         }
     }
-    out_ << "]}" << std::endl;
+    out_ << "]}" << end_line;
+}
+
+void Profiler::process_end() {
+    std::lock_guard lock(mutex_);
+    out_ << "{\"end\": true}" << end_line;
 }
 
 void Profiler::write(const Program& program, const Op& op, const Count& count) {

@@ -1,8 +1,8 @@
 // Counts what kernels do, instruction by instruction, and writes one JSON object a launch.
 #pragma once
 
-#include <fstream>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -10,6 +10,7 @@
 
 #include "inspect/caches.h"
 #include "inspect/pattern.h"
+#include "inspect/record.h"
 #include "inspect/requests.h"
 #include "machine/observer.h"
 
@@ -34,8 +35,9 @@ struct Count {
 
 class Profiler : public Observer {
   public:
-    // Writes to the file at `path`: one JSON object a line.
-    Profiler(const std::string& path, uint32_t l1_bytes, uint32_t warps_per_sm);
+    // Writes to a Record of that name.
+    Profiler(const std::string& record, uint32_t l1_bytes, uint32_t warps_per_sm);
+    void queued() override;
     void launch_begin(const Program& program, const Function& kernel, const LaunchConfig& config) override;
     void launch_end(const Program& program, const Function& kernel, const LaunchConfig& config,
                     const LaunchResult& result) override;
@@ -47,6 +49,7 @@ class Profiler : public Observer {
     void loads(const WarpPlace& place, const Loads& all, const RowAccess& row) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
     void branch(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t taken) override;
+    void process_end() override;
 
   private:
     // What follows from a pattern of addresses, and how often the instruction met it since it was last told to its Count.
@@ -95,7 +98,8 @@ class Profiler : public Observer {
     void write_sources(const Program& program);
 
     const uint32_t l1_bytes_, warps_per_sm_;
-    std::ofstream out_;
+    std::mutex mutex_;  // out_
+    Record out_;
     std::vector<Launch> launches_;  // the last one runs
     std::set<uint64_t> told_;       // programs whose sources are written, by function_base
 };

@@ -57,13 +57,13 @@ WantedTrace wanted_trace() {
     return wanted;
 }
 
-Tracer::Tracer(const std::string& path, WantedTrace wanted) : wanted_(std::move(wanted)), out_(path, std::ios::trunc) {}
+Tracer::Tracer(const std::string& record, WantedTrace wanted) : wanted_(std::move(wanted)), out_(record) {}
 
 void Tracer::launch_begin(const Program& program, const Function& kernel, const LaunchConfig& config) {
     const bool wanted = called(kernel.name, wanted_.kernel) && ++launches_ == wanted_.launch;
     running_.push_back(wanted);
     out_ << "{\"launch\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
-         << ", \"block\": " << triple(config.block) << "}" << std::endl;
+         << ", \"block\": " << triple(config.block) << "}" << end_line;
     if (!wanted) return;
     program_ = &program;
     out_ << "{\"trace\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
@@ -75,7 +75,7 @@ void Tracer::launch_begin(const Program& program, const Function& kernel, const 
     }
     out_ << "}}\n";
     tell_memories(kernel, config);
-    out_.flush();
+    out_.write_out();
 }
 
 // What addresses point into: allocations, the first that a parameter names by that parameter, and shared variables.
@@ -108,7 +108,7 @@ void Tracer::launch_end(const Program&, const Function&, const LaunchConfig&, co
         if (step.open) close(step, result.ok);
     flush();
     out_ << "{\"traced\": " << count_ << ", \"message\": " << quoted(result.ok ? "" : result.message) << "}"
-         << std::endl;
+         << end_line;
     program_ = nullptr;
 }
 
@@ -192,7 +192,7 @@ void Tracer::block_end(const WarpPlace& place) {
     flush();
 }
 
-void Tracer::process_end() { out_ << "{\"end\": true}" << std::endl; }
+void Tracer::process_end() { out_ << "{\"end\": true}" << end_line; }
 
 // The warp goes on, so what its earlier steps have written is in its rows.
 void Tracer::close(uint32_t warp) {
@@ -213,7 +213,8 @@ void Tracer::close(Step& step, bool ran) {
 
 void Tracer::flush() {
     for (; !steps_.empty() && !steps_.front().open; steps_.pop_front()) out_ << steps_.front().text;
-    if (count_ % 256 == 0 || count_ == wanted_.steps) out_.flush();  // so that a run that is killed leaves most of it
+    if (count_ % 256 == 0 || count_ == wanted_.steps)
+        out_.write_out();  // so that a run that is killed leaves most of it
 }
 
 // Row by row; of a predicate its lanes, as a mask.

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <deque>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "inspect/record.h"
 #include "machine/observer.h"
 #include "machine/operands.h"
 
@@ -26,7 +26,7 @@ WantedTrace wanted_trace();
 // the first step that has it, {"step"…}, {"barrier"…}, and {"traced"…} when it has ended; {"end"} of the process.
 class Tracer : public Observer {
   public:
-    Tracer(const std::string& path, WantedTrace wanted);
+    Tracer(const std::string& record, WantedTrace wanted);
     void launch_begin(const Program& program, const Function& kernel, const LaunchConfig& config) override;
     void launch_end(const Program& program, const Function& kernel, const LaunchConfig& config,
                     const LaunchResult& result) override;
@@ -62,7 +62,7 @@ class Tracer : public Observer {
     std::string values(const std::vector<Value>& values, const std::byte* frame, uint32_t lanes) const;
 
     const WantedTrace wanted_;
-    std::ofstream out_;
+    Record out_;
     uint64_t launches_ = 0;             // of the kernel wanted
     std::vector<bool> running_;         // launches under way, a kernel's own within it: whether it is the one
     const Program* program_ = nullptr;  // of the launch that is traced

@@ -276,7 +276,7 @@ inline void resolve_any(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes
 
 void register_async(OperationTable& table);           // lanes_async.cpp,
 void register_fragment(OperationTable& table);        // lanes_fragment.cpp and
-void register_lead(OperationTable& table);            // lanes_lead.cpp,
+void register_affine(OperationTable& table);          // lanes_affine.cpp,
 void register_launch_control(OperationTable& table);  // lanes_launch_control.cpp, parts of the memory family
 // lanes_bulk.cpp: what cp.async.bulk, st.async, red.async and st.bulk are
 void decode_bulk_copy(Decoder& decoder);
@@ -328,15 +328,15 @@ inline void set_address(Op& op, const Address& address, Region region) {
 }
 
 // For an Op whose whole effect on memory is one access at its address, of `bytes` a lane.
-inline void set_heard(Op& op, Access access, uint64_t bytes) {
+inline void set_report(Op& op, Access access, uint64_t bytes) {
     const auto region = static_cast<Region>(op.small[2]);
     op.space = space_of(region);
     op.access = access;
     op.access_bytes = static_cast<uint8_t>(bytes);
     if (op.space == Space::constant || op.space == Space::param)
-        op.heard = Heard::unheard;
+        op.report = Report::never;
     else if (region != Region::generic && region != Region::cluster)
-        op.heard = Heard::access;
+        op.report = Report::access;
 }
 
 // Cache and prefetch hints say nothing about results.  True if a cache-policy operand follows the others.

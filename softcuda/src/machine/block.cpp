@@ -1,4 +1,4 @@
-// Barriers of a block, and how a fault is told.
+// Barriers of a block, and how a fault is reported.
 #include "machine/block.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ const char* kind_name(FaultKind kind) {
         case FaultKind::invalid_address_space: return "invalid address space";
         case FaultKind::invalid_pc: return "invalid program counter";
         case FaultKind::invalid_free: return "invalid free";
-        case FaultKind::cancelled: return "cancelled";
+        case FaultKind::interrupted: return "interrupted";
         case FaultKind::internal: return "internal error";
     }
     return "fault";
@@ -41,7 +41,7 @@ std::string fault_head(FaultKind kind, const Launch& launch) {
 std::string block_name(const Block& block) { return "block " + triple(block.index[0], block.index[1], block.index[2]); }
 
 void Warp::fault(FaultKind kind, const Op& op, int lane, const std::string& what) {
-    static_cast<WarpState&>(*this).tell_until_here();
+    static_cast<WarpState&>(*this).report_until_here();
     const Dim3& shape = block->launch->config->block;
     uint32_t thread = index * warp_size + static_cast<uint32_t>(lane);
     Fault fault;

@@ -80,12 +80,12 @@ class WarpState : public Warp {
     uint64_t clock_at(const Op& op) const { return clock + uint64_t(&op - segment_begin); }
     void reduce_result(const Group& group, uint32_t value);  // of bar.red, into the waiting lanes' row
     std::string waits() const;                               // "lanes 0x0000ffff wait at bar.sync (x.cu:12)"
-    void tell_until_here();  // the observer, what of a segment has run when a fault ends it
+    void report_until_here();  // to the observer: what of a segment has run when a fault ends it
 
     std::vector<Group> groups;
     Frame* current = nullptr;     // frame of the group that runs
-    const Op* running = nullptr;  // the instruction that runs, if somebody listens
-    uint32_t segment_lanes = 0;   // whose segment is not told yet
+    const Op* running = nullptr;  // the instruction that runs, if there is an observer
+    uint32_t segment_lanes = 0;   // whose segment is not reported yet
     uint64_t clock = 0;
     const Op* segment_begin = nullptr;
     BarrierRequest request;
@@ -99,9 +99,9 @@ class WarpState : public Warp {
   private:
     template <bool observed, bool followed>
     Stop run_loop(int64_t slice);
-    void run_told(const Op& op, uint32_t lanes);
+    void run_unobserved(const Op& op, uint32_t lanes);
     template <bool followed>
-    uint32_t run_heard(const Op& op, uint32_t lanes);
+    uint32_t run_reported(const Op& op, uint32_t lanes);
     WarpPlace place_;
     Group* select();
     void merge();
@@ -135,21 +135,21 @@ struct Barrier {
 
 struct Cluster;
 
-// The first lanes of a block's warps, as a warp of their own (leads.h).
-class Lead {
+// The bases of a block's affine values (affine.h): a warp of its own, whose lane w computes for the first lane of warp w.
+class AffineBases {
   public:
-    Lead(Block& block, const LeadCode& code);
-    ~Lead();
-    Lead(const Lead&) = delete;
-    Lead& operator=(const Lead&) = delete;
-    // For the block that begins.  False: it has values that do not follow from its leads.
+    AffineBases(Block& block, const BaseCode& code);
+    ~AffineBases();
+    AffineBases(const AffineBases&) = delete;
+    AffineBases& operator=(const AffineBases&) = delete;
+    // For the block that begins.  False: it has values that do not follow from their bases.
     bool begin();
     const std::byte* rows() const { return warp_.frame; }
 
   private:
     bool holds() const;
     Block& block_;
-    const LeadCode& code_;
+    const BaseCode& code_;
     WarpState warp_;
     uint32_t grid_row_[2] = {0, 0};  // of the block before: %ctaid.y and %ctaid.z
     bool begun_ = false;
@@ -171,13 +171,13 @@ class Block {
     uint32_t live = 0;  // threads that have not exited
     uint32_t live_warps = 0;
     std::vector<std::unique_ptr<WarpState>> warps;
-    std::vector<Warp*> all_warps;  // the same
-    std::vector<uint32_t> order;   // in which warps take turns
-    std::byte* frames = nullptr;   // of the kernel, warp after warp
-    uint32_t frame_stride = 0;     // bytes
-    bool may_step = false;         // nobody watches, no order is asked for, and every warp has all its lanes
-    std::unique_ptr<Lead> lead;    // null: not for this kernel, or not with blocks of this shape
-    const Op* code = nullptr;      // of the kernel, for the block that runs
+    std::vector<Warp*> all_warps;        // the same
+    std::vector<uint32_t> order;         // in which warps take turns
+    std::byte* frames = nullptr;         // of the kernel, warp after warp
+    uint32_t frame_stride = 0;           // bytes
+    bool may_lockstep = false;           // no observer, no order is asked for, and every warp has all its lanes
+    std::unique_ptr<AffineBases> bases;  // null: not for this kernel, or not with blocks of this shape
+    const Op* code = nullptr;            // of the kernel, for the block that runs
     std::array<Barrier, 16> barriers;
     uint32_t pending_barriers = 0;  // how many have arrivals
 
@@ -186,12 +186,12 @@ class Block {
     void arrive_in_cluster(WarpState& warp, uint32_t lanes);
     void lanes_exited(WarpState& warp, uint32_t lanes);
     std::string waits() const;
-    // gang.cpp: whether all warps stand at one instruction; and on from there, together.
-    bool in_step() const;
-    int64_t run_in_step(int64_t slice);
+    // lockstep.cpp: whether all warps stand at one instruction; and on from there, together.
+    bool in_lockstep() const;
+    int64_t run_lockstep(int64_t slice);
 
   private:
-    bool barrier_in_step(const Op& op);
+    bool pass_barrier_in_lockstep(const Op& op);
     void release(uint32_t id);
     bool complete(const Barrier& barrier) const;
     void complete_pending();
@@ -236,7 +236,7 @@ class Worker {
   private:
     bool admit();
     void look_at_memory();
-    void look_at_clock(const Cluster& cluster);  // ends the launch if its time is up
+    void look_at_clock(const Cluster& cluster);  // ends the launch if its time is up, or at Ctrl-C
     bool run_turn(Cluster& cluster);             // false: it is finished
     Block* make_block();
     void start_block(Block& block, uint64_t number);
@@ -290,6 +290,7 @@ class Launch {
     std::atomic<bool> cancelled{false};
     std::chrono::steady_clock::time_point started, deadline;
     bool has_deadline = false;
+    uint64_t interrupts = 0;  // when the host asked for the launch
 
     void report(Fault fault);
     Fault take_fault();

@@ -6,100 +6,19 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
-#include <set>
 
 #include "machine/block.h"
 #include "machine/builtins.h"
-#include "machine/dots.h"
-#include "machine/layout.h"
-#include "machine/leads.h"
+#include "machine/effects.h"
+#include "machine/function_builder.h"
 #include "machine/operands.h"
-#include "machine/sharing.h"
-#include "machine/specials.h"
-#include "machine/stages.h"
+#include "machine/optimisations.h"
 
 namespace softcuda {
 
 using ptx::Operand;
 using ptx::OperandKind;
 using ptx::Type;
-
-// --- the table
-
-void OperationTable::add(std::string_view opcode, DecodeFn decode) { table_[std::string(opcode)] = decode; }
-
-DecodeFn OperationTable::find(std::string_view opcode) const {
-    auto found = table_.find(std::string(opcode));
-    return found == table_.end() ? nullptr : found->second;
-}
-
-namespace {
-
-enum class Level { generic, avx2, avx512 };
-
-Level choose_level() {
-    Level best = Level::generic;
-#if defined(SOFTCUDA_HAVE_AVX2)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-        best = Level::avx2;
-#endif
-#if defined(SOFTCUDA_HAVE_AVX512)
-    if (best == Level::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
-        best = Level::avx512;
-#endif
-    if (const char* asked = std::getenv("SOFTCUDA_SIMD")) {  // only ever down: the CPU must have it
-        std::string_view name = asked;
-        if (name == "generic") best = Level::generic;
-        if (name == "avx2" && best == Level::avx512) best = Level::avx2;
-    }
-    return best;
-}
-
-Level level() {
-    static const Level chosen = choose_level();
-    return chosen;
-}
-
-#define SOFTCUDA_REGISTER(level)    \
-    level::register_integer(table); \
-    level::register_float(table);   \
-    level::register_half(table);    \
-    level::register_compare(table); \
-    level::register_convert(table); \
-    level::register_memory(table);  \
-    level::register_atomic(table);  \
-    level::register_warp(table);    \
-    level::register_matrix(table);
-
-}  // namespace
-
-const OperationTable& operation_table() {
-    static const OperationTable table = [] {
-        OperationTable table;
-        switch (level()) {
-#if defined(SOFTCUDA_HAVE_AVX512)
-            case Level::avx512: SOFTCUDA_REGISTER(avx512) break;
-#endif
-#if defined(SOFTCUDA_HAVE_AVX2)
-            case Level::avx2: SOFTCUDA_REGISTER(avx2) break;
-#endif
-            default: SOFTCUDA_REGISTER(generic)
-        }
-        return table;
-    }();
-    return table;
-}
-
-const char* simd_level() {
-    switch (level()) {
-        case Level::avx512: return "avx512";
-        case Level::avx2: return "avx2";
-        default: return "generic";
-    }
-}
 
 // --- modifiers
 
@@ -224,131 +143,10 @@ void exec_stack_restore(Warp& warp, const Op& op, uint32_t lanes) {
     }
 }
 
-int row_bytes(Type type) { return type == Type::pred ? 0 : std::max(2, ptx::bytes_of(type)); }
-
 uint64_t double_bits(double value) { return std::bit_cast<uint64_t>(value); }
 uint64_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
 
 }  // namespace
-
-// --- one function
-
-class FunctionBuilder {
-  public:
-    // `leads`: the function is a lead's code, whose registers all keep their values.
-    FunctionBuilder(const Layout& layout, const ptx::Module& module, const ptx::Function& source, Program& program,
-                    Function& function, bool leads = false)
-        : layout(layout),
-          module(module),
-          source(source),
-          program(program),
-          function(function),
-          stages_(find_stages(source)),
-          sharing_(share_registers(source, leads ? std::vector<bool>(source.registers.size(), true) : stages_.kept)) {
-        rows_.resize(source.registers.size());
-        if (stages_.allowed && !leads) this->leads = find_leads(source);
-        this->leads.step.resize(source.registers.size());
-    }
-    void build();
-
-    Row allocate(int element_bytes) {
-        uint32_t align = element_bytes ? 64 : 4;
-        uint32_t bytes = element_bytes ? static_cast<uint32_t>(element_bytes) * warp_size : 4;
-        return {grow(align, bytes), static_cast<uint8_t>(element_bytes)};
-    }
-    Slot allocate_slot(uint64_t bytes) {
-        uint32_t offset = grow(64, bytes > frame_limit ? frame_limit : bytes * warp_size);
-        Slot slot{offset, static_cast<uint32_t>(bytes)};
-        function.fresh.push_back({slot.offset, slot.bytes * warp_size});
-        return slot;
-    }
-    Row register_row(int32_t index) {
-        const auto leader = static_cast<size_t>(sharing_.leader.at(static_cast<size_t>(index)));
-        Row& row = rows_[leader];
-        if (row.offset == 0) {
-            row = allocate(row_bytes(source.registers[leader].type));
-            const uint32_t bytes = row.element_bytes ? row.element_bytes * uint32_t(warp_size) : 4;
-            if (sharing_.fresh[leader]) function.fresh.push_back({row.offset, bytes});
-        }
-        return row;
-    }
-    Row constant(uint64_t bits, int element_bytes) {
-        if (element_bytes < 8 && element_bytes > 0) bits &= (uint64_t(1) << (element_bytes * 8)) - 1;
-        auto [found, fresh] = constants_.try_emplace({bits, element_bytes});
-        if (fresh) found->second = allocate(element_bytes);
-        return found->second;
-    }
-    Row special(Special which, int element_bytes) {
-        auto [found, fresh] = specials_.try_emplace({which, element_bytes});
-        if (fresh) {
-            found->second = allocate(element_bytes);
-            function.specials.emplace_back(which, found->second);
-        }
-        // A row's own are filled when it begins, whether its first block has a lead or not.
-        if (!moves_ || which == Special::ctaid_y || which == Special::ctaid_z) asked_by_warps_.insert(which);
-        return found->second;
-    }
-    Row stack_row() {
-        if (!function.stack_row) {
-            Row row = allocate(4);
-            function.stack_row = row.offset;
-            function.specials.emplace_back(Special::stack_taken, row);
-            asked_by_warps_.insert(Special::stack_taken);
-        }
-        return {function.stack_row, 4};
-    }
-    Row carry_flag() {
-        if (carry_.offset == 0) carry_ = allocate(0);
-        return carry_;
-    }
-
-    const Layout& layout;
-    const ptx::Module& module;
-    const ptx::Function& source;
-    Program& program;
-    Function& function;
-    std::unordered_map<std::string, Slot> slots;  // .param variables of calls, params and returns of a device function
-    std::unordered_map<std::string, uint32_t> local_offsets;  // .local variables
-    std::vector<std::pair<size_t, std::string>> jumps;        // op -> label, patched at the end
-    std::vector<Row> scratch_pool[17];                        // by element size; reused by every instruction
-    static constexpr uint32_t frame_limit = 256u << 20;       // bytes; compilers stay far below
-    std::unordered_map<uint32_t, size_t> run;                 // see Decoder::earlier: base row -> op
-    std::vector<Row> run_rows;                                // of one size; reused by every run
-    size_t run_rows_used = 0;
-    void end_run() { run.clear(), run_rows_used = 0; }
-    Leads leads;
-    std::unordered_map<size_t, Exec> led;  // see Decoder::led: by op
-
-  private:
-    void declare();
-    void write_image();
-    using Ops = std::vector<Op>;
-    void stage(const std::vector<uint32_t>& first_op);
-    bool is_led(int32_t reg) const { return reg >= 0 && leads.step[static_cast<size_t>(reg)].has_value(); }
-    bool moves_to_lead(size_t instruction) const;
-    void lead(const std::vector<uint32_t>& first_op, const std::vector<bool>& in_dot,
-              const std::unordered_map<size_t, Op>& dots);
-    // The ops of `ops_of(instruction)` for all instructions, stage after stage.  A jump to an instruction that was moved or
-    // has none goes to the next.
-    Ops arranged(const std::vector<uint32_t>& first_op, const std::function<Ops(size_t)>& ops_of);
-    uint32_t grow(uint32_t align, uint64_t bytes) {
-        const uint32_t offset = (size_ + align - 1) / align * align;
-        if (bytes > frame_limit - offset)
-            throw LoadError("function " + source.name + " needs more than " + std::to_string(frame_limit >> 20) +
-                            " MiB a warp for its registers and arguments");
-        size_ = offset + static_cast<uint32_t>(bytes);
-        return offset;
-    }
-    Stages stages_;
-    RegisterSharing sharing_;
-    std::vector<Row> rows_;
-    std::map<std::pair<uint64_t, int>, Row> constants_;
-    std::map<std::pair<Special, int>, Row> specials_;
-    bool moves_ = false;                // the instruction that is decoded: see moves_to_lead
-    std::set<Special> asked_by_warps_;  // by what does not
-    Row carry_;
-    uint32_t size_ = 64;  // offset 0 is no row
-};
 
 class InstructionDecoder final : public Decoder {
   public:
@@ -382,15 +180,15 @@ class InstructionDecoder final : public Decoder {
         return found == b.run.end() ? nullptr : &b.function.code[found->second];
     }
     void remember(Row base, const Op& op) override {
-        b.run[base.offset] = static_cast<size_t>(&op - b.function.code.data());
+        if (optimisations().plans) b.run[base.offset] = static_cast<size_t>(&op - b.function.code.data());
     }
     Row run_row(size_t bytes) override;
-    std::optional<int64_t> step(size_t i) const override {
+    std::optional<int64_t> stride(size_t i) const override {
         const Operand& operand = in.operands[i];
         if (operand.kind != OperandKind::address || operand.reg < 0) return std::nullopt;
-        return b.leads.step[static_cast<size_t>(operand.reg)];
+        return b.affine.stride[static_cast<size_t>(operand.reg)];
     }
-    void led(Exec exec) override { b.led[b.function.code.size() - 1] = exec; }
+    void set_affine_exec(Exec exec) override { b.affine_execs[b.function.code.size() - 1] = exec; }
     const void* keep(std::shared_ptr<const void> data) override {
         b.program.kept.push_back(std::move(data));
         return b.program.kept.back().get();
@@ -617,6 +415,18 @@ void InstructionDecoder::decode() {
     for (int32_t r : may_write(in)) b.run.erase(b.register_row(r).offset);
 }
 
+// What decode_flow() decodes.
+void register_control(OperationTable& table) {
+    table.add("bra", nullptr, {Effect::none, Flow::branch});
+    table.add("brx", nullptr, {Effect::none, Flow::branch_table});
+    table.add("ret", nullptr, {Effect::none, Flow::ret});
+    table.add("exit", nullptr, {Effect::none, Flow::exit});
+    table.add("call", nullptr, {Effect::unknown, Flow::call});
+    for (const char* opcode : {"trap", "brkpt", "pmevent", "setmaxnreg", "stackrestore"})
+        table.add(opcode, nullptr, {Effect::none});
+    for (const char* opcode : {"alloca", "stacksave"}) table.add(opcode, nullptr);
+}
+
 bool InstructionDecoder::decode_flow() {
     const std::string& opcode = in.opcode;
     if (opcode == "bra") {
@@ -772,8 +582,36 @@ void InstructionDecoder::decode_call() {
 // --- FunctionBuilder
 
 namespace {
+
 constexpr uint32_t param_limit = 32764, local_limit = 512u << 10;  // bytes: the hardware's
+
+// The clock registers count the instructions that have run.
+bool reads_clock(const ptx::Function& function) {
+    auto is_clock = [](const Operand& operand) {
+        return operand.kind == OperandKind::special && operand.name.starts_with("%clock");
+    };
+    return std::any_of(function.body.begin(), function.body.end(), [&](const ptx::Instruction& instruction) {
+        return std::any_of(instruction.operands.begin(), instruction.operands.end(), is_clock);
+    });
+}
+
 }  // namespace
+
+FunctionBuilder::FunctionBuilder(const Layout& layout, const ptx::Module& module, const ptx::Function& source,
+                                 Program& program, Function& function, bool bases)
+    : layout(layout),
+      module(module),
+      source(source),
+      program(program),
+      function(function),
+      as_written_(!source.is_entry || reads_clock(source)),
+      hoisting_(as_written_ || !optimisations().hoisting ? Hoisting(source) : find_hoisting(source)),
+      allocation_(
+          allocate_registers(source, bases ? std::vector<bool>(source.registers.size(), true) : hoisting_.kept)) {
+    rows_.resize(source.registers.size());
+    if (!as_written_ && !bases && optimisations().affine) affine = find_affine_values(source);
+    affine.stride.resize(source.registers.size());
+}
 
 void FunctionBuilder::declare() {
     if (source.is_entry) {
@@ -847,7 +685,7 @@ void FunctionBuilder::build() {
     for (size_t i = 0; i < source.body.size(); ++i) {
         if (labelled[i]) end_run();
         first_op[i] = static_cast<uint32_t>(function.code.size());
-        moves_ = moves_to_lead(i);
+        moves_ = moves_to_bases(i);
         InstructionDecoder(source.body[i], *this).decode();
     }
     first_op[source.body.size()] = static_cast<uint32_t>(function.code.size());
@@ -877,173 +715,15 @@ void FunctionBuilder::build() {
             (*program.operands)[first_location + i] = std::move(all[i]);
         }
     }
-    stage(first_op);
+    optimise(first_op);
     write_image();
     const auto begin = function.specials.begin();
     const auto rest = std::stable_partition(begin, function.specials.end(),
                                             [](const auto& special) { return changes_by_block(special.first); });
     function.block_specials = static_cast<uint32_t>(rest - begin);
-    const auto led = std::stable_partition(
+    const auto asked = std::stable_partition(
         begin, rest, [&](const auto& special) { return asked_by_warps_.contains(special.first); });
-    function.led_specials = static_cast<uint32_t>(led - begin);
-}
-
-// Function::staged: the instructions of each stage, in their order, and inner products as one op each.
-void FunctionBuilder::stage(const std::vector<uint32_t>& first_op) {
-    if (!stages_.allowed) return;
-    function.steppable = source.is_entry;
-    std::unordered_map<size_t, Op> dots;  // by first instruction
-    std::vector<bool> in_dot(source.body.size(), false);
-    for (const DotPlace& place : find_dots(source)) {
-        auto dot = std::make_shared<Dot>();
-        Op op;
-        const size_t end = place.first + 3 * place.steps;
-        if (first_op[end] - first_op[place.first] != 3 * place.steps ||
-            !make_dot(operation_table().dot, &function.code[first_op[place.first]], place.steps, op, *dot))
-            continue;
-        program.kept.push_back(std::move(dot));
-        dots[place.first] = op;
-        Op& first = function.code[first_op[place.first]];
-        if (first.heard == Heard::access) {
-            first.heard = Heard::dot;
-            first.target = static_cast<uint32_t>(function.dots.size());
-            function.dots.push_back({op, &first, static_cast<uint32_t>(place.steps)});
-        }
-        for (size_t i = place.first; i < end; ++i) in_dot[i] = true;
-    }
-    if (stages_.any || !dots.empty())
-        function.staged = arranged(first_op, [&](size_t i) -> Ops {
-            if (auto dot = dots.find(i); dot != dots.end()) return {dot->second};
-            if (in_dot[i]) return {};
-            return {function.code.begin() + first_op[i], function.code.begin() + first_op[i + 1]};
-        });
-    lead(first_op, in_dot, dots);
-}
-
-FunctionBuilder::Ops FunctionBuilder::arranged(const std::vector<uint32_t>& first_op,
-                                               const std::function<Ops(size_t)>& ops_of) {
-    constexpr uint32_t nowhere = ~0u;
-    const size_t count = source.body.size();
-    Ops all;
-    std::vector<uint32_t> target(count + 1, nowhere);  // of a jump to each instruction
-    uint32_t begin[3];
-    for (Stage stage : {Stage::launch, Stage::row, Stage::block}) {
-        begin[static_cast<size_t>(stage)] = static_cast<uint32_t>(all.size());
-        for (size_t i = 0; i < count; ++i) {
-            if (stages_.instructions[i] != stage) continue;
-            const Ops ops = ops_of(i);
-            if (stage == Stage::block && !ops.empty()) target[i] = static_cast<uint32_t>(all.size());
-            all.insert(all.end(), ops.begin(), ops.end());
-        }
-    }
-    function.row_begin = begin[1], function.block_begin = begin[2];
-    target[count] = static_cast<uint32_t>(all.size());
-    all.push_back(function.code.back());
-    for (size_t i = count; i-- > 0;)
-        if (target[i] == nowhere) target[i] = target[i + 1];
-    auto to_target = [&](uint32_t op) {  // jumps lead to the first op of an instruction
-        return target[static_cast<size_t>(std::lower_bound(first_op.begin(), first_op.end(), op) - first_op.begin())];
-    };
-    for (Op& op : all) {
-        if (op.flow == Flow::branch) op.target = to_target(op.target);
-        if (op.flow != Flow::branch_table) continue;
-        auto targets = *static_cast<const std::vector<uint32_t>*>(op.extra);
-        for (uint32_t& one : targets) one = to_target(one);
-        program.kept.push_back(std::make_shared<std::vector<uint32_t>>(std::move(targets)));
-        op.extra = program.kept.back().get();
-    }
-    return all;
-}
-
-// Whether warps need not run it for every block if there is a lead.
-bool FunctionBuilder::moves_to_lead(size_t instruction) const {
-    const ptx::Instruction& in = source.body[instruction];
-    return stages_.instructions[instruction] == Stage::block && !in.operands.empty() && pure(in) &&
-           in.operands[0].kind == OperandKind::reg && is_led(in.operands[0].reg);
-}
-
-// Function::led and Function::lead, if any load or store may take its address from a lead.
-void FunctionBuilder::lead(const std::vector<uint32_t>& first_op, const std::vector<bool>& in_dot,
-                           const std::unordered_map<size_t, Op>& dots) {
-    // What computes led values goes to the lead; what is left takes them as addresses, or has them spread.
-    std::vector<bool> wanted(source.registers.size(), false), spread(wanted), moved(source.body.size(), false);
-    std::vector<const Exec*> access(source.body.size(), nullptr);
-    bool any = false;
-    for (size_t i = 0; i < source.body.size(); ++i) {
-        const ptx::Instruction& in = source.body[i];
-        moved[i] = moves_to_lead(i);
-        if (moved[i] || stages_.instructions[i] != Stage::block) continue;
-        auto found = in_dot[i] ? led.end() : led.find(first_op[i]);
-        std::vector<int32_t> read;
-        if (in.predicate >= 0) read.push_back(in.predicate);
-        for (const Operand& operand : in.operands)
-            if (found == led.end() || operand.kind != OperandKind::address) ptx::mentioned(operand, read);
-        for (int32_t reg : read)
-            if (is_led(reg)) spread[static_cast<size_t>(reg)] = true;
-        if (found == led.end()) continue;
-        any = true;
-        access[i] = &found->second;
-        for (const Operand& operand : in.operands)
-            if (operand.kind == OperandKind::address) wanted[static_cast<size_t>(operand.reg)] = true;
-    }
-    if (!any) return;
-    for (size_t i = source.body.size(); i-- > 0;) {
-        const ptx::Instruction& in = source.body[i];
-        if (in.operands.empty() || in.operands[0].kind != OperandKind::reg || !is_led(in.operands[0].reg)) continue;
-        const auto written = static_cast<size_t>(in.operands[0].reg);
-        if (moved[i] && spread[written]) wanted[written] = true;
-        if (!pure(in) || !wanted[written]) continue;
-        std::vector<int32_t> read;
-        for (size_t k = 1; k < in.operands.size(); ++k) ptx::mentioned(in.operands[k], read);
-        for (int32_t reg : read) wanted[static_cast<size_t>(reg)] = true;
-    }
-    auto made = std::make_shared<LeadCode>();
-    const ptx::Function own = lead_source(source, leads, wanted);
-    made->function.name = function.name;
-    made->function.is_entry = true;
-    FunctionBuilder builder(layout, module, own, program, made->function, true);
-    builder.build();
-    for (const NoWrap& check : leads.checks) {
-        if (!wanted[static_cast<size_t>(source.body[check.instruction].operands[0].reg)]) continue;
-        const auto grows = static_cast<int32_t>(check.step * (warp_size - 1));
-        made->checks.push_back({builder.register_row(check.value).offset, check.is_signed ? 0 : 1u << 31,
-                                INT32_MIN + std::max(0, -grows), INT32_MAX - std::max(0, grows)});
-    }
-    const OperationTable& table = operation_table();
-    auto spread_of = [&](Row row) {
-        return row.element_bytes == 0   ? table.spread_mask
-               : row.element_bytes == 4 ? table.spread_word
-                                        : table.spread_pair;
-    };
-    function.led = arranged(first_op, [&](size_t i) -> Ops {
-        if (auto dot = dots.find(i); dot != dots.end()) return {dot->second};
-        if (in_dot[i]) return {};
-        if (moved[i]) {
-            const int32_t reg = source.body[i].operands[0].reg;
-            if (!spread[static_cast<size_t>(reg)]) return {};
-            const Row row = register_row(reg);
-            Op op;
-            op.exec = spread_of(row);
-            op.line = function.code[first_op[i]].line;
-            op.dst = row.offset;
-            op.a = builder.register_row(reg).offset;
-            op.imm = static_cast<uint64_t>(*leads.step[static_cast<size_t>(reg)]);
-            return {op};
-        }
-        if (!access[i]) return {function.code.begin() + first_op[i], function.code.begin() + first_op[i + 1]};
-        Op op = function.code[first_op[i]];
-        const auto address = std::find_if(source.body[i].operands.begin(), source.body[i].operands.end(),
-                                          [](const Operand& o) { return o.kind == OperandKind::address; });
-        const Row base{op.a, op.small[1]};
-        auto extra = std::make_shared<LedAccess>(
-            LedAccess{&function.code[first_op[i]], spread_of(base), *leads.step[static_cast<size_t>(address->reg)]});
-        program.kept.push_back(extra);
-        op.exec = *access[i];
-        op.c = builder.register_row(address->reg).offset;
-        op.extra = extra.get();
-        return {op};
-    });
-    function.lead = std::move(made);
+    function.affine_specials = static_cast<uint32_t>(asked - begin);
 }
 
 // --- the program

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "machine/program.h"
 
@@ -19,20 +20,43 @@ class Decoder;
 // Emits Ops through the decoder, or calls decoder.unsupported(); never ignores a modifier (see Decoder::take).
 using DecodeFn = void (*)(Decoder&);
 
-class OperationTable {
-  public:
-    void add(std::string_view opcode, DecodeFn decode);  // one function per opcode; it looks at the modifiers itself
-    DecodeFn find(std::string_view opcode) const;
-    Exec dot = nullptr;  // what runs a Dot (dots.h)
-    // From the block's lead (leads.h; row a, step imm) to the warp's own row, by bytes of an element: a mask, 4, 8.
-    Exec spread_mask = nullptr, spread_word = nullptr, spread_pair = nullptr;
-
-  private:
-    std::unordered_map<std::string, DecodeFn> table_;
+// What an instruction does to registers.
+enum class Effect : uint8_t {
+    unknown,       // it may write every register that it names
+    none,          // it writes no register
+    writes_first,  // it writes its first operand, for each active lane and without reading it, and no other register
+    pure,          // that, and it does nothing else and is defined for all that it may be given
 };
 
-const OperationTable& operation_table();  // chosen once, by CPU features (SOFTCUDA_SIMD=generic|avx2|avx512 overrides)
-const char* simd_level();                 // "avx512"
+// What an opcode says of its instructions, whatever their modifiers are; for these see effects.h.
+struct OpcodeFacts {
+    Effect effect = Effect::unknown;
+    Flow flow = Flow::next;
+    bool moves = false;  // the result is one of the operands
+};
+
+class OperationTable {
+  public:
+    // One function per opcode; it looks at the modifiers itself.  Null: control flow, which the decoder knows itself.
+    void add(std::string_view opcode, DecodeFn decode, OpcodeFacts facts = {});
+    DecodeFn find(std::string_view opcode) const;      // null: none
+    OpcodeFacts facts(std::string_view opcode) const;  // of an opcode that is not known: the least
+    Exec fused_dot = nullptr;                          // what runs a FusedDot (fused_dot.h)
+    // From the block's bases (affine.h; row a, stride imm) to the warp's own row, by bytes of an element: a mask, 4, 8.
+    Exec expand_mask = nullptr, expand_word = nullptr, expand_pair = nullptr;
+
+  private:
+    struct Operation {
+        DecodeFn decode = nullptr;
+        OpcodeFacts facts;
+    };
+    std::unordered_map<std::string, Operation> table_;
+};
+
+const OperationTable&
+operation_table();  // chosen once, by CPU features (SOFTCUDA_SIMD, one of simd_levels(), overrides)
+std::vector<std::string_view> simd_levels();  // that this build and this CPU have
+const char* simd_level();                     // "avx512"
 
 // Where an address operand points: [%rd1+8], [symbol+4], [64].
 struct Address {
@@ -89,10 +113,10 @@ class Decoder {
     virtual Op* earlier(Row base) = 0;
     virtual void remember(Row base, const Op& op) = 0;
     virtual Row run_row(size_t bytes) = 0;
-    // By how much the address in operand i grows from lane to lane, if leads.h knows; and what may run in place of the op
-    // emitted last where the block has a lead, with a LedAccess.
-    virtual std::optional<int64_t> step(size_t i) const = 0;
-    virtual void led(Exec exec) = 0;
+    // The stride of the address in operand i, if it is affine (affine.h); and what may then run in place of the op emitted
+    // last, with an AffineAccess.
+    virtual std::optional<int64_t> stride(size_t i) const = 0;
+    virtual void set_affine_exec(Exec exec) = 0;
     // Keeps immutable data alive as long as the Program and returns a pointer for Op::extra.
     virtual const void* keep(std::shared_ptr<const void> data) = 0;
     virtual int sm() const = 0;  // 90 for target sm_90
@@ -102,6 +126,8 @@ class Decoder {
   private:
     uint64_t taken_ = 0;
 };
+
+void register_control(OperationTable& table);  // decode.cpp
 
 // The families.  Each is defined once per SIMD level.
 #define SOFTCUDA_FAMILIES(level)                  \

@@ -54,7 +54,7 @@ class DeviceRuntime {
     static constexpr uint64_t buffer_bytes = 8u << 20;
     DeviceHeap buffers;     // parameter buffers that are being filled
     uint64_t pending = 0;   // launches, copies and buffers that have not begun
-    bool said_why = false;  // a refused launch is told once a launch from the host
+    bool said_why = false;  // a refused launch is reported once a launch from the host
 
   private:
     Memory& memory_;

@@ -30,13 +30,13 @@ inline void each_lane(T* d, uint32_t lanes, F f) {
     }
 }
 
-// f(frame) for the warp, and for the warps in step with it.
+// f(frame) for the warp, and for those in lockstep with it.
 template <class F>
 inline void each_frame(Warp& warp, F f) {
     std::byte* frame = warp.frame;
     const size_t stride = warp.frame_stride;
-    uint32_t left = warp.in_step;
-    warp.in_step = 1;
+    uint32_t left = warp.lockstep_count;
+    warp.lockstep_count = 1;
     do {
         f(frame);
         frame += stride;
@@ -44,12 +44,12 @@ inline void each_frame(Warp& warp, F f) {
 }
 // The same for what needs the warps themselves: f(warp).
 template <class F>
-inline void each_mate(Warp& warp, F f) {
-    Warp* const* const mates = warp.mates;
-    const uint32_t count = warp.in_step;
-    warp.in_step = 1;
+inline void each_warp(Warp& warp, F f) {
+    Warp* const* const warps = warp.lockstep_warps;
+    const uint32_t count = warp.lockstep_count;
+    warp.lockstep_count = 1;
     f(warp);
-    for (uint32_t i = 1; i < count; ++i) f(*mates[i]);
+    for (uint32_t i = 1; i < count; ++i) f(*warps[i]);
 }
 template <class T>
 inline T* row_in(std::byte* frame, uint32_t offset) {

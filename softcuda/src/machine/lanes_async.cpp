@@ -87,7 +87,7 @@ void decode_copy_arrive(Decoder& decoder) {
     set_address(op, address, region);
     op.small[3] = mark_release;
     op.small[4] = noinc;
-    op.heard = Heard::orders;
+    op.report = Report::orders;
 }
 
 void decode_copy(Decoder& decoder) {
@@ -97,13 +97,13 @@ void decode_copy(Decoder& decoder) {
     if (!decoder.take("async")) decoder.unsupported();
     if (decoder.take("mbarrier")) return decode_copy_arrive(decoder);
     switch (decoder.take_one({"commit_group", "wait_all", "wait_group"})) {
-        case 0: decoder.emit(exec_commit).heard = Heard::orders; return;
-        case 1: decoder.emit(exec_wait_all).heard = Heard::orders; return;
+        case 0: decoder.emit(exec_commit).report = Report::orders; return;
+        case 1: decoder.emit(exec_wait_all).report = Report::orders; return;
         case 2: {
             const uint64_t groups = constant_operand(decoder, 0);
             Op& op = decoder.emit(exec_wait);
             op.imm = groups;
-            op.heard = Heard::orders;
+            op.report = Report::orders;
             return;
         }
         default: break;

@@ -232,7 +232,7 @@ void decode_atomic(Decoder& decoder, bool with_result) {
         set_address(op, address, region);
         op.small[0] = static_cast<uint8_t>(count);
         op.small[3] = static_cast<uint8_t>((used ? mark_result | mark_spins : 0) | order);
-        set_heard(op, used ? Access::atomic : Access::reduction, ptx::bytes_of(value) * count);
+        set_report(op, used ? Access::atomic : Access::reduction, ptx::bytes_of(value) * count);
         op.extra = decoder.keep(rows);
         return;
     }
@@ -246,17 +246,19 @@ void decode_atomic(Decoder& decoder, bool with_result) {
     op.c = c.offset;
     op.dst = d.offset;
     op.small[3] = static_cast<uint8_t>((used ? mark_result | mark_spins : 0) | order);
-    set_heard(op, used ? Access::atomic : Access::reduction, ptx::bytes_of(value));
+    set_report(op, used ? Access::atomic : Access::reduction, ptx::bytes_of(value));
+}
+
+void decode_reduction(Decoder& decoder) {
+    if (begins_with(decoder, "async")) return decode_async_reduction(decoder);
+    decode_atomic(decoder, false);
 }
 
 }  // namespace
 
 void register_atomic(OperationTable& table) {
     table.add("atom", [](Decoder& decoder) { decode_atomic(decoder, true); });
-    table.add("red", [](Decoder& decoder) {
-        if (begins_with(decoder, "async")) return decode_async_reduction(decoder);
-        decode_atomic(decoder, false);
-    });
+    table.add("red", decode_reduction, {Effect::none});
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

@@ -225,40 +225,41 @@ void decode_setp(Decoder& decoder) {
     op.small[0] = complement, op.small[1] = uint8_t(how), op.small[2] = result.has_second;
 }
 
-// On a block's lead (leads.h): one mask a warp, whose lanes have a step more each than its first one.
+// On a block's bases (affine.h): one mask a warp, of base + i * stride in its lanes.
 template <class T, class Test>
-void run_led_compare(Warp& warp, const Op& op, uint32_t) {
+void run_affine_compare(Warp& warp, const Op& op, uint32_t) {
     const T *a = warp.row<T>(op.a), *b = warp.row<T>(op.b);
-    const T step_a = static_cast<T>(static_cast<int32_t>(op.c)), step_b = static_cast<T>(static_cast<int32_t>(op.d));
+    const T stride_a = static_cast<T>(static_cast<int32_t>(op.c)),
+            stride_b = static_cast<T>(static_cast<int32_t>(op.d));
     uint32_t* masks = warp.row<uint32_t>(op.dst);
     using Bits = std::make_unsigned_t<T>;  // wraps around as the lanes' own sums do
     for (size_t w = 0; w < warp.block->warps.size(); ++w) {
         alignas(64) T x[warp_size], y[warp_size];
-        for (int i = 0; i < warp_size; ++i) x[i] = static_cast<T>(Bits(a[w]) + Bits(i) * Bits(step_a));
-        for (int i = 0; i < warp_size; ++i) y[i] = static_cast<T>(Bits(b[w]) + Bits(i) * Bits(step_b));
+        for (int i = 0; i < warp_size; ++i) x[i] = static_cast<T>(Bits(a[w]) + Bits(i) * Bits(stride_a));
+        for (int i = 0; i < warp_size; ++i) y[i] = static_cast<T>(Bits(b[w]) + Bits(i) * Bits(stride_b));
         const uint32_t holds = holds_for<T, Test, false>(x, y);
         masks[w] = op.small[0] ? ~holds : holds;
     }
 }
 template <class T>
-Exec led_compare_exec(Comparison::Test test) {
+Exec affine_compare_exec(Comparison::Test test) {
     switch (test) {
-        case Comparison::equal: return run_led_compare<T, Equal>;
-        case Comparison::less: return run_led_compare<T, Less>;
-        default: return run_led_compare<T, LessEqual>;
+        case Comparison::equal: return run_affine_compare<T, Equal>;
+        case Comparison::less: return run_affine_compare<T, Less>;
+        default: return run_affine_compare<T, LessEqual>;
     }
 }
-// led.setp mask, a, b, step of a, step of b;
-void decode_led_setp(Decoder& decoder) {
+// affine.setp mask, a, b, stride of a, stride of b;
+void decode_affine_setp(Decoder& decoder) {
     const int name = take_comparison(decoder);
     const Type type = decoder.take_type();
     bool complement;
     exec_for(decoder, type, name, false, complement);  // refuses what there is not
     const Comparison& comparison = comparisons[name];
-    const Exec exec = is_signed(type)       ? bytes_of(type) == 8 ? led_compare_exec<int64_t>(comparison.test)
-                                                                  : led_compare_exec<int32_t>(comparison.test)
-                      : bytes_of(type) == 8 ? led_compare_exec<uint64_t>(comparison.test)
-                                            : led_compare_exec<uint32_t>(comparison.test);
+    const Exec exec = is_signed(type)       ? bytes_of(type) == 8 ? affine_compare_exec<int64_t>(comparison.test)
+                                                                  : affine_compare_exec<int32_t>(comparison.test)
+                      : bytes_of(type) == 8 ? affine_compare_exec<uint64_t>(comparison.test)
+                                            : affine_compare_exec<uint32_t>(comparison.test);
     const uint32_t a = decoder.source(1, type).offset, b = decoder.source(2, type).offset;
     const Row result = decoder.destination(0, Type::b32);
     Op& op = decoder.emit(exec);
@@ -340,11 +341,11 @@ void decode_slct(Decoder& decoder) {
 }  // namespace
 
 void register_compare(OperationTable& table) {
-    table.add("setp", decode_setp);
-    table.add("led.setp", decode_led_setp);
-    table.add("set", decode_set);
-    table.add("selp", decode_selp);
-    table.add("slct", decode_slct);
+    table.add("setp", decode_setp, {Effect::pure});
+    table.add("affine.setp", decode_affine_setp, {Effect::pure});
+    table.add("set", decode_set, {Effect::pure});
+    table.add("selp", decode_selp, {.effect = Effect::pure, .moves = true});
+    table.add("slct", decode_slct, {Effect::pure});
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

@@ -464,6 +464,6 @@ void decode_cvt(Decoder& decoder) {
 
 }  // namespace
 
-void register_convert(OperationTable& table) { table.add("cvt", decode_cvt); }
+void register_convert(OperationTable& table) { table.add("cvt", decode_cvt, {Effect::pure}); }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

@@ -408,26 +408,27 @@ void decode_single(Decoder& decoder) {
 }  // namespace
 
 void register_float(OperationTable& table) {
-    table.add("add", decode_by_type<decode_integer_add, decode_single<AddF, 2>, decode_half_add>);
-    table.add("sub", decode_by_type<decode_integer_sub, decode_single<SubF, 2>, decode_half_sub>);
-    table.add("mul", decode_by_type<decode_integer_mul, decode_single<MulF, 2>, decode_half_mul>);
-    table.add("mad", decode_by_type<decode_integer_mad, decode_single<FmaF, 3>, no_integers>);
-    table.add("fma", decode_by_type<no_integers, decode_single<FmaF, 3>, decode_half_fma>);
-    table.add("div", decode_div);
-    table.add("min", decode_by_type<decode_integer_min, decode_extreme<false>, decode_half_min>);
-    table.add("max", decode_by_type<decode_integer_max, decode_extreme<true>, decode_half_max>);
-    table.add("abs", decode_by_type<decode_integer_abs, decode_sign<false>, decode_half_abs>);
-    table.add("neg", decode_by_type<decode_integer_neg, decode_sign<true>, decode_half_neg>);
-    table.add("rcp", decode_rcp);
-    table.add("sqrt", decode_sqrt);
-    table.add("rsqrt", decode_rsqrt);
-    table.add("ex2", decode_by_type<no_integers, decode_function<ApproxExp2>, decode_half_ex2>);
-    table.add("tanh", decode_by_type<no_integers, decode_function<ApproxTanh>, decode_half_tanh>);
-    table.add("lg2", decode_function<ApproxLog2>);
-    table.add("sin", decode_function<ApproxSin>);
-    table.add("cos", decode_function<ApproxCos>);
-    table.add("copysign", decode_copysign);
-    table.add("testp", decode_testp);
+    table.add("add", decode_by_type<decode_integer_add, decode_single<AddF, 2>, decode_half_add>, {Effect::pure});
+    table.add("sub", decode_by_type<decode_integer_sub, decode_single<SubF, 2>, decode_half_sub>, {Effect::pure});
+    table.add("mul", decode_by_type<decode_integer_mul, decode_single<MulF, 2>, decode_half_mul>, {Effect::pure});
+    table.add("mad", decode_by_type<decode_integer_mad, decode_single<FmaF, 3>, no_integers>, {Effect::pure});
+    table.add("fma", decode_by_type<no_integers, decode_single<FmaF, 3>, decode_half_fma>, {Effect::pure});
+    table.add("div", decode_div, {Effect::pure});
+    table.add("min", decode_by_type<decode_integer_min, decode_extreme<false>, decode_half_min>, {Effect::pure});
+    table.add("max", decode_by_type<decode_integer_max, decode_extreme<true>, decode_half_max>, {Effect::pure});
+    table.add("abs", decode_by_type<decode_integer_abs, decode_sign<false>, decode_half_abs>, {Effect::pure});
+    table.add("neg", decode_by_type<decode_integer_neg, decode_sign<true>, decode_half_neg>, {Effect::pure});
+    table.add("rcp", decode_rcp, {Effect::pure});
+    table.add("sqrt", decode_sqrt, {Effect::pure});
+    table.add("rsqrt", decode_rsqrt, {Effect::writes_first});
+    table.add("ex2", decode_by_type<no_integers, decode_function<ApproxExp2>, decode_half_ex2>, {Effect::writes_first});
+    table.add("tanh", decode_by_type<no_integers, decode_function<ApproxTanh>, decode_half_tanh>,
+              {Effect::writes_first});
+    table.add("lg2", decode_function<ApproxLog2>, {Effect::writes_first});
+    table.add("sin", decode_function<ApproxSin>, {Effect::writes_first});
+    table.add("cos", decode_function<ApproxCos>, {Effect::writes_first});
+    table.add("copysign", decode_copysign, {Effect::pure});
+    table.add("testp", decode_testp, {Effect::writes_first});
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

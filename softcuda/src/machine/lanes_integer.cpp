@@ -906,35 +906,35 @@ void decode_integer_max(Decoder& decoder) { decode_min_max<Max>(decoder); }
 
 void register_integer(OperationTable& table) {
     register_video(table);
-    table.add("addc", [](Decoder& d) { decode_carry(d, false, true); });
-    table.add("subc", [](Decoder& d) { decode_carry(d, true, true); });
-    table.add("madc", decode_madc);
-    table.add("mul24", [](Decoder& d) { decode_multiply24(d, false); });
-    table.add("mad24", [](Decoder& d) { decode_multiply24(d, true); });
-    table.add("sad", decode_sad);
-    table.add("rem", [](Decoder& d) { decode_divide(d, true); });
-    table.add("popc", decode_popc);
-    table.add("clz", decode_clz);
-    table.add("bfind", decode_bfind);
-    table.add("brev", decode_brev);
-    table.add("bfe", decode_bfe);
-    table.add("bfi", decode_bfi);
+    table.add("addc", [](Decoder& d) { decode_carry(d, false, true); }, {Effect::writes_first});
+    table.add("subc", [](Decoder& d) { decode_carry(d, true, true); }, {Effect::writes_first});
+    table.add("madc", decode_madc, {Effect::writes_first});
+    table.add("mul24", [](Decoder& d) { decode_multiply24(d, false); }, {Effect::pure});
+    table.add("mad24", [](Decoder& d) { decode_multiply24(d, true); }, {Effect::pure});
+    table.add("sad", decode_sad, {Effect::pure});
+    table.add("rem", [](Decoder& d) { decode_divide(d, true); }, {Effect::pure});
+    table.add("popc", decode_popc, {Effect::pure});
+    table.add("clz", decode_clz, {Effect::pure});
+    table.add("bfind", decode_bfind, {Effect::pure});
+    table.add("brev", decode_brev, {Effect::pure});
+    table.add("bfe", decode_bfe, {Effect::pure});
+    table.add("bfi", decode_bfi, {Effect::pure});
     table.add("bmsk", decode_bmsk);
     table.add("szext", decode_szext);
     table.add("fns", decode_fns);
-    table.add("dp4a", [](Decoder& d) { decode_dot(d, true); });
-    table.add("dp2a", [](Decoder& d) { decode_dot(d, false); });
-    table.add("prmt", decode_prmt);
-    table.add("and", [](Decoder& d) { decode_logic(d, [](auto a, auto b) { return a & b; }); });
-    table.add("or", [](Decoder& d) { decode_logic(d, [](auto a, auto b) { return a | b; }); });
-    table.add("xor", [](Decoder& d) { decode_logic(d, [](auto a, auto b) { return a ^ b; }); });
-    table.add("not", decode_not);
-    table.add("cnot", decode_cnot);
-    table.add("lop3", decode_lop3);
-    table.add("shl", decode_shl);
-    table.add("shr", decode_shr);
-    table.add("shf", decode_shf);
-    table.add("mov", decode_mov);
+    table.add("dp4a", [](Decoder& d) { decode_dot(d, true); }, {Effect::writes_first});
+    table.add("dp2a", [](Decoder& d) { decode_dot(d, false); }, {Effect::writes_first});
+    table.add("prmt", decode_prmt, {Effect::pure});
+    table.add("and", [](Decoder& d) { decode_logic(d, [](auto a, auto b) { return a & b; }); }, {Effect::pure});
+    table.add("or", [](Decoder& d) { decode_logic(d, [](auto a, auto b) { return a | b; }); }, {Effect::pure});
+    table.add("xor", [](Decoder& d) { decode_logic(d, [](auto a, auto b) { return a ^ b; }); }, {Effect::pure});
+    table.add("not", decode_not, {Effect::pure});
+    table.add("cnot", decode_cnot, {Effect::pure});
+    table.add("lop3", decode_lop3, {Effect::pure});
+    table.add("shl", decode_shl, {Effect::pure});
+    table.add("shr", decode_shr, {Effect::pure});
+    table.add("shf", decode_shf, {Effect::pure});
+    table.add("mov", decode_mov, {.effect = Effect::pure, .moves = true});
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

@@ -155,7 +155,7 @@ void decode_mma(Decoder& decoder) {
 
 void register_matrix(OperationTable& table) {
     register_wmma(table);
-    table.add("mma", decode_mma);
+    table.add("mma", decode_mma, {Effect::writes_first});
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "machine/access.h"
-#include "machine/leads.h"
+#include "machine/affine.h"
 #include "machine/windows.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
@@ -44,7 +44,7 @@ inline void load_row(R* row, uint32_t lanes, const uint64_t* at, uint64_t offset
 }
 
 // a[i] of global memory, with all lanes at work: one copy of a row.  Null: something else.
-// Who listens has been told of an access before it runs, but for generic addresses (Heard::access).
+// An access has been reported before it runs, but for generic addresses (Report::access).
 template <Region region, class T>
 inline std::byte* whole_row(Warp& warp, const Op& op, uint32_t lanes, Access access) {
     if (lanes != all_lanes || op.small[1] != 8 || (region == Region::generic && warp.observer)) return nullptr;
@@ -196,7 +196,7 @@ template <Region region, class Address, bool planned>
             Addresses addresses;
             effective(warp, op, lanes, addresses.at);
             observe(warp, op, lanes, 4, region, Access::load, addresses.at);
-            Observer* const observer = std::exchange(warp.observer, nullptr);  // told once; a fault ends the launch
+            Observer* const observer = std::exchange(warp.observer, nullptr);  // reported once; a fault ends the launch
             load_close<region, Address, false>(warp, op, lanes);
             warp.observer = observer;
             return;
@@ -208,7 +208,7 @@ template <Region region, class Address, bool planned>
 
 template <Region region, class Address, Planning planning>
 void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
-    each_mate(warp, [&op, lanes](Warp& own) {
+    each_warp(warp, [&op, lanes](Warp& own) {
         std::byte* const frame = own.frame;
         if constexpr (planning == Planning::follows)
             if (lanes == all_lanes && load_as_planned(row_in<uint32_t>(frame, op.dst), *row_in<Plan>(frame, op.c),
@@ -224,12 +224,12 @@ void exec_load_close(Warp& warp, const Op& op, uint32_t lanes) {
     });
 }
 
-void exec_dot(Warp& warp, const Op& op, uint32_t lanes) {
-    const Dot& dot = *static_cast<const Dot*>(op.extra);
+void exec_fused_dot(Warp& warp, const Op& op, uint32_t lanes) {
+    const FusedDot& dot = *static_cast<const FusedDot*>(op.extra);
     const Legal legal{reinterpret_cast<uint64_t>(warp.block->shared), 0, warp.block->shared_bytes};
-    each_mate(warp, [&](Warp& own) {
+    each_warp(warp, [&](Warp& own) {
         std::byte* const frame = own.frame;
-        if (lanes != all_lanes || !run_dot(frame, op, dot, legal)) {
+        if (lanes != all_lanes || !run_fused_dot(frame, op, dot, legal)) {
             for (size_t i = 0; i < 3 * dot.steps.size(); ++i) dot.parts[i].exec(own, dot.parts[i], lanes);
             return;
         }
@@ -280,7 +280,7 @@ template <Region region, class T, class R, bool vector>
 
 template <Region region, class T, class R, bool vector>
 void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
-    each_mate(warp, [&op, lanes](Warp& own) {
+    each_warp(warp, [&op, lanes](Warp& own) {
         std::byte* row = nullptr;
         if constexpr (!vector && sizeof(T) == sizeof(R) && (region == Region::global || region == Region::generic))
             row = whole_row<region, T>(own, op, lanes, Access::store);
@@ -293,12 +293,12 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
     });
 }
 
-// With the first lane's address from the block's lead (leads.h), where each next lane's is a step further: one element,
-// or none.  Whatever else there is to it, the instruction as written knows.
-[[gnu::noinline]] void access_unled(Warp& warp, const LedAccess& access, uint32_t lanes, const Op& op) {
-    Op spread;
-    spread.dst = op.a, spread.a = op.c, spread.imm = static_cast<uint64_t>(access.step);
-    access.spread(warp, spread, lanes);
+// With the first lane's address from the block's bases (affine.h), where each next lane's is one element further, or the
+// same.  Whatever else there is to it, the instruction as written knows.
+[[gnu::noinline]] void access_by_rows(Warp& warp, const AffineAccess& access, uint32_t lanes, const Op& op) {
+    Op expand;
+    expand.dst = op.a, expand.a = op.c, expand.imm = static_cast<uint64_t>(access.stride);
+    access.expand(warp, expand, lanes);
     access.plain->exec(warp, *access.plain, lanes);
 }
 
@@ -310,13 +310,13 @@ inline void ask_for(const std::byte* at, uint64_t bytes) {
 }
 
 template <Region region, Access kind, class T, bool same>
-void exec_led(Warp& warp, const Op& op, uint32_t lanes) {
-    using Lead = std::conditional_t<region == Region::shared, uint32_t, uint64_t>;
+void exec_affine(Warp& warp, const Op& op, uint32_t lanes) {
+    using Base = std::conditional_t<region == Region::shared, uint32_t, uint64_t>;
     constexpr uint64_t bytes = same ? sizeof(T) : sizeof(T) * warp_size;
-    const Lead* leads = row_in<Lead>(warp.block->lead->rows(), op.c);
-    const LedAccess& access = *static_cast<const LedAccess*>(op.extra);
-    each_mate(warp, [&op, lanes, leads, &access](Warp& own) {
-        const uint64_t first = static_cast<Lead>(leads[own.index] + static_cast<Lead>(op.imm));
+    const Base* bases = row_in<Base>(warp.block->bases->rows(), op.c);
+    const AffineAccess& access = *static_cast<const AffineAccess*>(op.extra);
+    each_warp(warp, [&op, lanes, bases, &access](Warp& own) {
+        const uint64_t first = static_cast<Base>(bases[own.index] + static_cast<Base>(op.imm));
         Legal legal{reinterpret_cast<uint64_t>(own.block->shared), 0, own.block->shared_bytes};
         if constexpr (region != Region::shared) {
             const Span& span =
@@ -325,7 +325,7 @@ void exec_led(Warp& warp, const Op& op, uint32_t lanes) {
         }
         if (lanes != all_lanes || first % sizeof(T) != 0 || first < legal.lo || first > legal.hi ||
             legal.hi - first < bytes) [[unlikely]]
-            return access_unled(own, access, lanes, op);
+            return access_by_rows(own, access, lanes, op);
         const auto at = reinterpret_cast<std::byte*>(legal.memory + first);
         T* row = own.row<T>(op.dst);
         if constexpr (kind == Access::store) {
@@ -428,25 +428,25 @@ void choose_close(Decoder& decoder, Op& op, Row base) {
 }
 
 template <Region region, class T>
-Exec pick_led(bool load, int64_t step) {
-    if (step == sizeof(T))
-        return load ? exec_led<region, Access::load, T, false> : exec_led<region, Access::store, T, false>;
-    return step == 0 && load ? exec_led<region, Access::load, T, true> : nullptr;
+Exec pick_affine(bool load, int64_t stride) {
+    if (stride == sizeof(T))
+        return load ? exec_affine<region, Access::load, T, false> : exec_affine<region, Access::store, T, false>;
+    return stride == 0 && load ? exec_affine<region, Access::load, T, true> : nullptr;
 }
 
 // A load or store of one register without a waiting loop around it.
-void choose_led(Decoder& decoder, const Op& op, size_t address_at, int row_bytes, bool load) {
-    const std::optional<int64_t> step = decoder.step(address_at);
-    if (!step || op.small[3] & mark_spins) return;
+void choose_affine(Decoder& decoder, const Op& op, size_t address_at, int row_bytes, bool load) {
+    const std::optional<int64_t> stride = decoder.stride(address_at);
+    if (!stride || op.small[3] & mark_spins) return;
     const auto region = static_cast<Region>(op.small[2]);
     const bool shared = region == Region::shared && op.small[1] == 4;
     if (!shared && ((region != Region::global && region != Region::generic) || op.small[1] != 8)) return;
     Exec exec = nullptr;
     if (row_bytes == 4)
-        exec = (shared ? pick_led<Region::shared, uint32_t> : pick_led<Region::global, uint32_t>)(load, *step);
+        exec = (shared ? pick_affine<Region::shared, uint32_t> : pick_affine<Region::global, uint32_t>)(load, *stride);
     if (row_bytes == 8)
-        exec = (shared ? pick_led<Region::shared, uint64_t> : pick_led<Region::global, uint64_t>)(load, *step);
-    if (exec) decoder.led(exec);
+        exec = (shared ? pick_affine<Region::shared, uint64_t> : pick_affine<Region::global, uint64_t>)(load, *stride);
+    if (exec) decoder.set_affine_exec(exec);
 }
 
 void decode_access(Decoder& decoder, bool load) {
@@ -511,11 +511,11 @@ void decode_access(Decoder& decoder, bool load) {
     if (strong) op.small[3] |= mark_strong;
     if (!load && order == 3) op.small[3] |= mark_release;
     if (!load) op.small[3] |= mark_value(row_bytes);
-    set_heard(op, load ? Access::load : Access::store, bytes);
+    set_report(op, load ? Access::load : Access::store, bytes);
     op.dst = rows[0];
     if (load && vector_kind < 0 && ptx::bytes_of(type) == 4 && row_bytes == 4 && !op.small[3])
         choose_close(decoder, op, address.base);
-    if (vector_kind < 0 && ptx::bytes_of(type) == row_bytes) choose_led(decoder, op, address_at, row_bytes, load);
+    if (vector_kind < 0 && ptx::bytes_of(type) == row_bytes) choose_affine(decoder, op, address_at, row_bytes, load);
     if (vector_kind >= 0) op.extra = decoder.keep(std::make_shared<Rows>(rows));
 }
 
@@ -664,7 +664,7 @@ void decode_fence(Decoder& decoder) {
     } else {
         decoder.take("alias");
     }
-    decoder.emit(exec_fence).heard = Heard::orders;
+    decoder.emit(exec_fence).report = Report::orders;
 }
 
 void decode_membar(Decoder& decoder) {
@@ -672,7 +672,7 @@ void decode_membar(Decoder& decoder) {
         decoder.take("proxy");
         decoder.take_one({"alias", "proxy::alias"});
     }
-    decoder.emit(exec_fence).heard = Heard::orders;
+    decoder.emit(exec_fence).report = Report::orders;
 }
 
 // Nothing is cached, so a prefetch does nothing; discard says that the bytes are not needed, and keeping them is allowed.
@@ -698,22 +698,24 @@ void decode_createpolicy(Decoder& decoder) {
     op.a = zero.offset;
 }
 
+void decode_store(Decoder& decoder) {
+    if (begins_with(decoder, "async")) return decode_async_store(decoder);
+    if (begins_with(decoder, "bulk")) return decode_bulk_store(decoder);
+    decode_access(decoder, false);
+}
+
 }  // namespace
 
 void register_memory(OperationTable& table) {
     register_async(table);
     register_fragment(table);
     register_launch_control(table);
-    register_lead(table);
-    table.dot = exec_dot;
-    table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); });
-    table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); });
-    table.add("st", [](Decoder& decoder) {
-        if (begins_with(decoder, "async")) return decode_async_store(decoder);
-        if (begins_with(decoder, "bulk")) return decode_bulk_store(decoder);
-        decode_access(decoder, false);
-    });
-    table.add("cvta", decode_cvta);
+    register_affine(table);
+    table.fused_dot = exec_fused_dot;
+    table.add("ld", [](Decoder& decoder) { decode_access(decoder, true); }, {Effect::writes_first});
+    table.add("ldu", [](Decoder& decoder) { decode_access(decoder, true); }, {Effect::writes_first});
+    table.add("st", decode_store, {Effect::none});
+    table.add("cvta", decode_cvta, {Effect::pure});
     table.add("mapa", decode_mapa);
     table.add("getctarank", decode_getctarank);
     table.add("isspacep", decode_isspacep);

@@ -384,15 +384,15 @@ void decode_nanosleep(Decoder& decoder) {
 }  // namespace
 
 void register_warp(OperationTable& table) {
-    table.add("shfl", decode_shfl);
+    table.add("shfl", decode_shfl, {.effect = Effect::writes_first, .moves = true});
     table.add("vote", decode_vote);
     table.add("activemask", decode_activemask);
     table.add("match", decode_match);
     table.add("redux", decode_redux);
     table.add("elect", decode_elect);
-    table.add("bar", decode_barrier);
-    table.add("barrier", decode_barrier);
-    table.add("nanosleep", decode_nanosleep);
+    table.add("bar", decode_barrier, {Effect::none});
+    table.add("barrier", decode_barrier, {Effect::none});
+    table.add("nanosleep", decode_nanosleep, {Effect::none});
     table.add("griddepcontrol", [](Decoder& decoder) {
         decoder.take_one({"launch_dependents", "wait"});  // kernels of a stream never overlap
     });

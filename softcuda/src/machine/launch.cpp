@@ -15,6 +15,7 @@
 
 #include "machine/block.h"
 #include "machine/device_runtime.h"
+#include "machine/interrupts.h"
 #include "machine/printer.h"
 #include "machine/specials.h"
 
@@ -162,8 +163,8 @@ Block* Worker::make_block() {
     block.frames = static_cast<std::byte*>(std::aligned_alloc(64, block.frame_stride * warps));
     if (!block.frames) throw std::bad_alloc();
     // Where the order of warps may show in the result (atomics with results, volatile reads, printf), it stays the plain one.
-    block.may_step = warps > 1 && threads % warp_size == 0 && !launch.observer && launch.machine->shuffle_seed == 0 &&
-                     launch.kernel->steppable && !launch.kernel->ordered;
+    block.may_lockstep = warps > 1 && threads % warp_size == 0 && !launch.observer &&
+                         launch.machine->shuffle_seed == 0 && launch.kernel->lockstep_safe && !launch.kernel->ordered;
     for (size_t i = 0; i < warps; ++i) {
         block.warps.push_back(std::make_unique<WarpState>());
         WarpState& warp = *block.warps.back();
@@ -177,9 +178,9 @@ Block* Worker::make_block() {
         block.order.push_back(static_cast<uint32_t>(i));
         block.all_warps.push_back(&warp);
     }
-    // With few warps a lead costs as much as it saves.
-    if (block.may_step && launch.kernel->lead && warps >= 4 && launch.config->block.x % warp_size == 0)
-        block.lead = std::make_unique<Lead>(block, *launch.kernel->lead);
+    // With few warps, bases kept apart cost as much as they save.
+    if (block.may_lockstep && launch.kernel->bases && warps >= 4 && launch.config->block.x % warp_size == 0)
+        block.bases = std::make_unique<AffineBases>(block, *launch.kernel->bases);
     return &block;
 }
 
@@ -195,8 +196,8 @@ void Worker::start_block(Block& block, uint64_t number) {
     for (Barrier& barrier : block.barriers) barrier.pending = false;
     // Shared memory holds nothing of use at the start of a block; let it look wrong.
     if (block.shared) std::memset(block.shared, 0xCD, block.shared_bytes);
-    const bool led = block.lead && block.lead->begin();
-    block.code = led ? launch.kernel->led.data() : launch.kernel->steps(launch.observer).data();
+    const bool affine = block.bases && block.bases->begin();
+    block.code = affine ? launch.kernel->affine.data() : launch.kernel->stream(launch.observer).data();
     if (launch.machine->shuffle_seed) std::shuffle(block.order.begin(), block.order.end(), random_);
     for (auto& warp : block.warps) warp->start(*launch.kernel);
     if (launch.observer) launch.observer->block_begin(block.warps[0]->place());
@@ -264,12 +265,20 @@ void Worker::look_at_memory() {
 }
 
 void Worker::look_at_clock(const Cluster& cluster) {
-    if (!launch.has_deadline || std::chrono::steady_clock::now() <= launch.deadline) return;
+    const bool interrupted = interrupts.load(std::memory_order_relaxed) != launch.interrupts;
+    if (!interrupted && !(launch.has_deadline && std::chrono::steady_clock::now() > launch.deadline)) return;
     Fault fault;
-    fault.kind = FaultKind::timeout;
+    fault.kind = interrupted ? FaultKind::interrupted : FaultKind::timeout;
     fault.block = 0;
-    fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) + " still ran after " +
-                    std::to_string(launch.machine->time_limit_s) + " s";
+    fault.message = fault_head(fault.kind, launch) + ", " + block_name(*cluster.blocks[0]) + " still ran after ";
+    if (interrupted) {
+        const std::chrono::duration<double> ran = std::chrono::steady_clock::now() - launch.started;
+        char seconds[32];
+        std::snprintf(seconds, sizeof seconds, "%.1f", ran.count());
+        fault.message += std::string(seconds) + " s and was ended; what it has written so far is partial";
+    } else {
+        fault.message += std::to_string(launch.machine->time_limit_s) + " s";
+    }
     throw FaultError{std::move(fault)};
 }
 
@@ -288,15 +297,15 @@ bool Worker::run_turn(Cluster& cluster) {
         bool preempted = false;
         for (size_t i = 0; i < blocks.size();) {
             Block& block = *blocks[i];
-            if (block.in_step()) {
+            if (block.in_lockstep()) {
                 uint64_t spins = 0;
                 for (auto& warp : block.warps) spins -= warp->spin_total;
-                const int64_t work = block.run_in_step(warp_slice);
+                const int64_t work = block.run_lockstep(warp_slice);
                 has_run(work);
                 for (auto& warp : block.warps) spins += warp->spin_total;
                 cluster.spins += spins;
                 progress = true;
-                if (work >= warp_slice && block.live) {  // in step still, or about to part
+                if (work >= warp_slice && block.live) {  // in lockstep still, or about to part
                     preempted = true;
                     ++i;
                     continue;
@@ -396,6 +405,7 @@ struct Family {
     MachineConfig machine;
     std::chrono::steady_clock::time_point deadline;
     bool has_deadline = false;
+    uint64_t interrupts = 0;
 };
 
 }  // namespace
@@ -449,7 +459,9 @@ void Machine::set_config(const MachineConfig& config) {
 
 LaunchResult Machine::launch(const Program& program, const Function& kernel, const LaunchConfig& config) {
     std::lock_guard lock(state_->mutex);
-    Family family{state_->config, {}, false};
+    if (interrupts.load(std::memory_order_relaxed) != config.interrupts)
+        return {.ok = false, .kind = FaultKind::interrupted};  // before it began
+    Family family{state_->config, {}, false, config.interrupts};
     MachineConfig& machine = family.machine;
     machine.shuffle_seed = from_environment("SOFTCUDA_SEED", machine.shuffle_seed);
     if (const char* limit = std::getenv("SOFTCUDA_TIMEOUT"); limit && *limit) machine.time_limit_s = std::atof(limit);
@@ -568,6 +580,7 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
     launch.started = std::chrono::steady_clock::now();
     launch.has_deadline = family.has_deadline;
     launch.deadline = family.deadline;
+    launch.interrupts = family.interrupts;
     if (grid_runtime) {
         launch.runtime = &*grid_runtime;
         grid_runtime->run = [&](const DeviceWork& work) {
@@ -606,7 +619,12 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
         for (uint64_t i = 0; i < workers; ++i) crew.push_back(std::make_unique<Worker>(launch, static_cast<int>(i)));
         for (auto& worker : crew) worker->alone = workers == 1;
         std::vector<std::thread> threads;
-        for (uint64_t i = 1; i < workers; ++i) threads.emplace_back([&, i] { crew[i]->run(); });
+        threads.reserve(workers);
+        try {
+            for (uint64_t i = 1; i < workers; ++i) threads.emplace_back([&, i] { crew[i]->run(); });
+        } catch (const std::exception&) {
+            // The system gives no more threads: those there are take the blocks.
+        }
         crew[0]->run();
         for (std::thread& thread : threads) thread.join();
     }

@@ -36,6 +36,7 @@ struct LaunchConfig {
     OccupancyLimits occupancy;          // filled in when somebody observes
     std::vector<std::byte> params;      // Function::param_bytes long, laid out as the kernel's .param space
     std::vector<Allocation> elsewhere;  // what the kernel may use of other devices' memory
+    uint64_t interrupts = 0;            // their number (interrupts.h) when the launch was asked for
 };
 
 struct LaunchResult {

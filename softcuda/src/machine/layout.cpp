@@ -8,7 +8,6 @@
 #include "machine/device_runtime.h"
 #include "machine/memory.h"
 #include "machine/operands.h"
-#include "machine/sharing.h"
 
 namespace softcuda {
 

@@ -1,4 +1,5 @@
-// What the inspector hears.  Costs nothing when nobody listens: the machine tests one pointer per warp instruction group.
+// What is reported to the inspector.  Without an observer it costs nothing: the machine tests one pointer per warp
+// instruction group.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,7 @@ struct MemoryEvent {
     const Op* running = nullptr;        // the instruction of the program that makes the access
 };
 
-// An access of an Op that says itself what it does (Heard::access), for the lanes in `lanes`, which are some.
+// An access of an Op that says itself what it does (Report::access), for the lanes in `lanes`, which are some.
 struct RowAccess {
     uint32_t lanes;
     const std::byte* frame;   // holds the row of base addresses, and of a store the values
@@ -62,20 +63,21 @@ MemoryEvent event_of(const Op& op, const RowAccess& access, uint64_t* addresses)
 class Observer {
   public:
     virtual ~Observer() = default;
+    virtual void queued() {}  // from any thread: the host has asked for a launch
     virtual void launch_begin(const Program&, const Function&, const LaunchConfig&) {}
     virtual void launch_end(const Program&, const Function&, const LaunchConfig&, const LaunchResult&) {}
     virtual void block_begin(const WarpPlace&) {}
     virtual void block_end(const WarpPlace&) {}
     // `lanes` have run the instructions from `first` to before `end`, but for those whose guard did not hold: of these
-    // `idle` tells, before.
+    // `idle` reports, before.
     virtual void segment(const WarpPlace&, const Op* /*first*/, const Op* /*end*/, uint32_t /*lanes*/) {}
     virtual void idle(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
     // An instruction that is in no segment, as lanes have to meet in it; `lanes` may be 0.
     virtual void instruction(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
-    // For who follows steps: before each instruction, with the lanes whose guard holds, which may be none, and the rows of
-    // their frame.
+    // For observers that follow steps: before each instruction, with the lanes whose guard holds, which may be none, and
+    // the rows of their frame.
     virtual void step(const WarpPlace&, const Op&, uint32_t /*lanes*/, const std::byte* /*frame*/) {}
-    // Heard::orders; `lanes` are some.
+    // Report::orders; `lanes` are some.
     virtual void orders(const WarpPlace&, const Op&, uint32_t /*lanes*/) {}
     virtual void access(const WarpPlace& place, const Op& op, const RowAccess& access) {
         uint64_t addresses[warp_size];

@@ -1,7 +1,8 @@
 #include "machine/operands.h"
 
 #include <algorithm>
-#include <string_view>
+
+#include "machine/effects.h"
 
 namespace softcuda {
 
@@ -10,19 +11,6 @@ using ptx::OperandKind;
 using ptx::Type;
 
 namespace {
-
-constexpr std::string_view without_result[] = {"bra", "brx",        "call", "exit", "nanosleep",
-                                               "ret", "setmaxnreg", "st",   "red",  "stackrestore"};
-constexpr std::string_view moves[] = {"mov", "selp", "shfl"};  // the result is one of the operands
-
-template <size_t n>
-bool among(const std::string_view (&names)[n], std::string_view name) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
-bool has(const ptx::Instruction& i, std::string_view modifier) {
-    return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-}
 
 bool means_something(Type type) { return type != Type::none && (type < Type::b8 || type > Type::b128); }
 
@@ -43,8 +31,7 @@ Types types_of(const ptx::Instruction& i) {
 }
 
 bool writes_first(const ptx::Instruction& i) {
-    if (i.operands.empty() || among(without_result, i.opcode)) return false;
-    if ((i.opcode == "bar" || i.opcode == "barrier") && !has(i, "red")) return false;
+    if (i.operands.empty() || i.opcode == "call" || effect_of(i) == Effect::none) return false;
     const OperandKind kind = i.operands[0].kind;
     return kind == OperandKind::reg || kind == OperandKind::reg_pair || kind == OperandKind::vector;
 }
@@ -61,7 +48,7 @@ class Meanings {
         for (bool more = true; more;) {
             more = false;
             for (const ptx::Instruction& i : function.body)
-                if (among(moves, i.opcode)) more = spread(i) || more;
+                if (operation_table().facts(i.opcode).moves) more = spread(i) || more;
         }
     }
     Type of(int32_t reg, Type named) const {

@@ -60,13 +60,13 @@ enum class Flow : uint8_t {
     yield,  // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
 };
 
-// What an observed run tells of an Op, apart from counting it.
-enum class Heard : uint8_t {
-    by_itself,  // its exec tells of the accesses it makes, if it makes any
-    access,     // one access, whose addresses are a row and an offset (see Op::access): told before exec runs
-    unheard,    // reads memory that nobody asks for: parameters and constants
-    orders,     // a fence, or of an asynchronous copy: told before exec runs
-    dot,        // the access that begins an inner product, Function::dots[target]: told and run as one
+// What of an Op is reported to an observer, apart from counting it.
+enum class Report : uint8_t {
+    by_itself,  // its exec reports the accesses it makes, if it makes any
+    access,     // one access, whose addresses are a row and an offset (see Op::access): reported before exec runs
+    never,      // reads memory that no observer asks for: parameters and constants
+    orders,     // a fence, or of an asynchronous copy: reported before exec runs
+    fused_dot,  // the access that begins Function::fused_dots[target]: reported and run as one
 };
 enum class Space : uint8_t { global, shared, local, constant, param, generic };
 enum class Access : uint8_t { load, store, atomic, reduction };
@@ -81,8 +81,8 @@ struct Op {
     uint8_t small[6] = {};  // family-specific small data (vector length, truth tables …)
     uint32_t target = 0;    // branch: op index;  call: index into Program::functions
     uint32_t line = 0;      // index into Program::locations (source line, PTX line, text)
-    // Heard::access: base row a, small[1] = its element bytes (0: none), imm = offset, small[3] = marks (access.h).
-    Heard heard = Heard::by_itself;
+    // Report::access: base row a, small[1] = its element bytes (0: none), imm = offset, small[3] = marks (access.h).
+    Report report = Report::by_itself;
     Space space = Space::generic;
     Access access = Access::load;
     uint8_t access_bytes = 0;     // a lane
@@ -111,14 +111,15 @@ struct CallSite {                       // Op::extra of a call
     std::string callee;                 // "" when indirect
 };
 
-// An inner product of Function::code (dots.h): what its loads read is told together, then `whole` runs for all of it.
-struct DotRun {
+// A fused dot product in Function::code (fused_dot.h): what its loads read is reported together, then `whole` runs for all
+// of it.
+struct FusedDotRun {
     Op whole;
     const Op* parts;  // three a step: two loads and what uses them
     uint32_t steps;
 };
 
-struct LeadCode;  // leads.h
+struct BaseCode;  // affine.h
 struct Operands;  // of one PTX instruction, see operands.h
 
 struct Symbol {            // a variable
@@ -132,16 +133,17 @@ enum class Special : uint8_t;  // %tid.x …; see specials.h
 struct Function {
     std::string name;
     bool is_entry = false;
-    std::vector<Op> code;  // as written: what observers see
-    // The same with what need not run for every block moved to its front (stages.h): where a warp's first block in a row of
-    // blocks begins, and its further ones.  Empty: nothing was moved.
-    std::vector<Op> staged;
+    std::vector<Op> code;  // the plain stream, as written: what observers see
+    // The optimised stream (optimise.cpp): with fused dot products, and what is hoisted (hoisting.h) at its front: where a
+    // warp's first block in a row of blocks begins, and its further ones.  Empty: nothing to gain.
+    std::vector<Op> optimised;
     uint32_t row_begin = 0, block_begin = 0;
-    const std::vector<Op>& steps(bool observed) const { return observed || staged.empty() ? code : staged; }
-    // What blocks run whose warps have a lead (leads.h), with the same beginnings; and what runs on the lead.
-    std::vector<Op> led;
-    std::shared_ptr<const LeadCode> lead;
-    std::vector<DotRun> dots;  // of `code`
+    const std::vector<Op>& stream(bool observed) const { return observed || optimised.empty() ? code : optimised; }
+    // What blocks run that keep the bases of affine values apart (affine.h), with the same beginnings; and what computes
+    // the bases, once for a block.
+    std::vector<Op> affine;
+    std::shared_ptr<const BaseCode> bases;
+    std::vector<FusedDotRun> fused_dots;  // of `code`
     std::vector<Parameter> params, returns;
     uint32_t param_bytes = 0;                       // entry: size of the kernel's parameter buffer
     std::vector<Slot> param_slots, return_slots;    // not an entry: where they lie in its frame
@@ -150,7 +152,7 @@ struct Function {
     std::vector<Slot> fresh;                        // what of a frame that was used before must be zeros again
     std::vector<std::pair<Special, Row>> specials;  // rows filled when an activation starts
     uint32_t block_specials = 0;                    // how many of them, the first, change from block to block
-    uint32_t led_specials = 0;                      // how many of those, the first, led code still asks for
+    uint32_t affine_specials = 0;                   // how many of those, the first, `affine` still asks for
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
     uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`
     uint32_t stack_row = 0;                         // of alloca: how much it has taken, down from the stack's end
@@ -159,7 +161,7 @@ struct Function {
                                  // run one after another (atomics with results, floats, volatile reads)
     bool allocates = false;      // entry: may call malloc()
     bool launches = false;       // entry: may call the device runtime
-    bool steppable = false;      // entry: its warps may advance in step (gang.cpp): it reads no clock
+    bool lockstep_safe = false;  // entry: its warps may run in lockstep (lockstep.cpp): it reads no clock
     uint32_t index = 0;          // in Program::functions
     uint32_t static_shared = 0;  // entry: bytes of .shared variables it can reach
     std::unordered_map<std::string, Symbol> shared_variables;  // entry: these, by name

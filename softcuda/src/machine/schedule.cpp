@@ -49,7 +49,7 @@ void copy_row(Row row, const std::byte* from_rows, std::byte* to_rows) {
 
 Frame* WarpState::make_frame(const Function& function, Frame* parent, uint32_t local_base, uint32_t stack_taken) {
     Frame* made = worker->take_frame(function);
-    made->code = function.steps(block->launch->observer).data();
+    made->code = function.stream(block->launch->observer).data();
     made->parent = parent;
     made->references = 1;
     made->depth = parent ? parent->depth + 1 : 0;
@@ -85,9 +85,9 @@ uint32_t WarpState::begin_kernel(const Function& kernel) {
     }
     kernel_frame.code = block->code;
     refresh(kernel_frame);
-    const size_t specials = first                                    ? kernel.specials.size()
-                            : kernel_frame.code == kernel.led.data() ? kernel.led_specials
-                                                                     : kernel.block_specials;
+    const size_t specials = first                                       ? kernel.specials.size()
+                            : kernel_frame.code == kernel.affine.data() ? kernel.affine_specials
+                                                                        : kernel.block_specials;
     for (size_t i = 0; i < specials; ++i) {
         const auto& [special, row] = kernel.specials[i];
         const bool of_row = special == Special::ctaid_y || special == Special::ctaid_z;
@@ -200,39 +200,39 @@ Stop WarpState::run(int64_t slice) {
     return observer->follows_steps() ? run_loop<true, true>(slice) : run_loop<true, false>(slice);
 }
 
-// All has been told; a fault ends the launch.
-inline void WarpState::run_told(const Op& op, uint32_t lanes) {
-    Observer* const listens = std::exchange(observer, nullptr);
+// All has been reported; a fault ends the launch.
+inline void WarpState::run_unobserved(const Op& op, uint32_t lanes) {
+    Observer* const observes = std::exchange(observer, nullptr);
     op.exec(*this, op, lanes);
-    observer = listens;
+    observer = observes;
 }
 
-// Runs an instruction that is not control flow, and tells of it; or, unless steps are followed, an inner product.  How many
-// instructions that were.
+// Runs an instruction that is not control flow, and reports it; or, unless steps are followed, a fused dot product.  How
+// many instructions that were.
 template <bool followed>
-[[gnu::always_inline]] inline uint32_t WarpState::run_heard(const Op& op, uint32_t lanes) {
+[[gnu::always_inline]] inline uint32_t WarpState::run_reported(const Op& op, uint32_t lanes) {
     running = &op;
-    if (op.heard == Heard::orders) observer->orders(place_, op, lanes);
-    if (op.heard == Heard::by_itself || op.heard == Heard::orders) {
+    if (op.report == Report::orders) observer->orders(place_, op, lanes);
+    if (op.report == Report::by_itself || op.report == Report::orders) {
         op.exec(*this, op, lanes);
         return 1;
     }
     const RowAccess row{lanes, frame, block->shared};
-    if (!followed && op.heard == Heard::dot) {
-        const DotRun& dot = current->function->dots[op.target];
+    if (!followed && op.report == Report::fused_dot) {
+        const FusedDotRun& dot = current->function->fused_dots[op.target];
         for (uint32_t of : {0u, 1u}) observer->loads(place_, {dot.parts + of, dot.steps, 3}, row);
-        run_told(dot.whole, lanes);
+        run_unobserved(dot.whole, lanes);
         return 3 * dot.steps;
     }
-    if (op.heard != Heard::unheard) observer->access(place_, op, row);
-    run_told(op, lanes);
+    if (op.report != Report::never) observer->access(place_, op, row);
+    run_unobserved(op, lanes);
     return 1;
 }
 
-void WarpState::tell_until_here() {
-    Observer* const listens = block->launch->observer;
-    if (listens && running && running >= segment_begin && segment_lanes)
-        listens->segment(place_, segment_begin, running + 1, std::exchange(segment_lanes, 0));
+void WarpState::report_until_here() {
+    Observer* const observes = block->launch->observer;
+    if (observes && running && running >= segment_begin && segment_lanes)
+        observes->segment(place_, segment_begin, running + 1, std::exchange(segment_lanes, 0));
 }
 
 template <bool observed, bool followed>
@@ -261,14 +261,14 @@ Stop WarpState::run_loop(int64_t slice) {
             uint32_t active;
             for (;;) {
                 active = guarded(*this, *op, lanes);
-                // An operation that lanes meet in is heard when it runs, not when some of them come.
+                // An operation that lanes meet in is reported when it runs, not when some of them come.
                 if constexpr (observed)
                     if (active != lanes && op->flow != Flow::meet) observer->idle(place_, *op, lanes & ~active);
                 if constexpr (followed)
                     if (op->flow != Flow::meet) observer->step(place_, *op, active, frame);
                 if (op->flow != Flow::next) break;
                 if constexpr (observed) {
-                    op += active ? run_heard<followed>(*op, active) : 1;
+                    op += active ? run_reported<followed>(*op, active) : 1;
                 } else {
                     if (active) op->exec(*this, *op, active);
                     ++op;

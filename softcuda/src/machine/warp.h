@@ -26,7 +26,7 @@ enum class FaultKind : uint8_t {
     invalid_address_space,
     invalid_pc,
     invalid_free,
-    cancelled,
+    interrupted,
     internal,
 };
 
@@ -35,18 +35,18 @@ class Warp {
     std::byte* frame = nullptr;  // rows of the running function
     Block* block = nullptr;
     Worker* worker = nullptr;      // the CPU thread that runs it
-    Observer* observer = nullptr;  // null: nobody listens
+    Observer* observer = nullptr;  // null: there is none
     uint32_t index = 0;            // of the warp in its block; lane i is thread index*32+i
     uint32_t present = 0;          // lanes that exist (the last warp of a block may be partial)
     uint32_t exited = 0;
     uint32_t spins = 0;          // operations run that a waiting loop would contain; the scheduler reads and clears it
     uint64_t fault_address = 0;  // set before fault() by whoever knows an address
 
-    // Warps in step (gang.cpp): how many a call of an operation is for, of which this is the first, who they are, and how
-    // far apart their frames lie.  An operation that runs all of them sets the number to 1; else each is called.
-    uint32_t in_step = 1;
+    // Lockstep warps (lockstep.cpp): how many a call of an operation is for, of which this is the first, who they are, and
+    // how far apart their frames lie.  An operation that runs all of them sets the number to 1; else each is called.
+    uint32_t lockstep_count = 1;
     uint32_t frame_stride = 0;
-    Warp* const* mates = nullptr;
+    Warp* const* lockstep_warps = nullptr;
 
     template <class T>
     T* row(uint32_t offset) {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "machine/dots.h"
+#include "machine/fused_dot.h"
 #include "machine/lanes.h"
 #include "machine/vectors.h"
 
@@ -180,9 +180,9 @@ inline bool load_as_planned(uint32_t* row, const Plan& plan, Address offset, con
     return true;
 }
 
-// dst = c + products of what lies at a and b, one after the other (dots.h).  Only the last sum's NaN has to be made the
-// canonical one: NaN stays NaN.
-inline bool run_dot(std::byte* frame, const Op& op, const Dot& dot, const Legal& legal) {
+// dst = c + products of what lies at a and b, one after the other (fused_dot.h).  Only the last sum's NaN has to be made
+// the canonical one: NaN stays NaN.
+inline bool run_fused_dot(std::byte* frame, const Op& op, const FusedDot& dot, const Legal& legal) {
     Vector elements[2][vectors], sums[vectors];
     const std::byte* window[2][vectors];
     for (int of : {0, 1}) {
@@ -197,7 +197,7 @@ inline bool run_dot(std::byte* frame, const Op& op, const Dot& dot, const Legal&
         }
     }
     for (int v = 0; v < vectors; ++v) sums[v] = load_vector(row_in<uint32_t>(frame, op.c) + vector_lanes * v);
-    for (const Dot::Step& step : dot.steps) {
+    for (const FusedDot::Step& step : dot.steps) {
         const auto a = static_cast<int32_t>(step.a), b = static_cast<int32_t>(step.b);
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v)
@@ -211,7 +211,7 @@ inline bool run_dot(std::byte* frame, const Op& op, const Dot& dot, const Legal&
 
 #else
 
-inline bool run_dot(std::byte*, const Op&, const Dot&, const Legal&) { return false; }
+inline bool run_fused_dot(std::byte*, const Op&, const FusedDot&, const Legal&) { return false; }
 template <class Address>
 inline bool load_windows(uint32_t*, uint32_t, const Address*, Address, const Legal&, Plan*) {
     return false;

@@ -18,12 +18,13 @@
 
 namespace softcuda {
 
-void OperationTable::add(std::string_view opcode, DecodeFn decode) {
-    if (!table_.emplace(opcode, decode).second) throw std::logic_error("twice: " + std::string(opcode));
+void OperationTable::add(std::string_view opcode, DecodeFn decode, OpcodeFacts facts) {
+    if (!table_.emplace(opcode, Operation{decode, facts}).second)
+        throw std::logic_error("twice: " + std::string(opcode));
 }
 DecodeFn OperationTable::find(std::string_view opcode) const {
     auto found = table_.find(std::string(opcode));
-    return found == table_.end() ? nullptr : found->second;
+    return found == table_.end() ? nullptr : found->second.decode;
 }
 bool Decoder::take(std::string_view modifier) {
     for (size_t i = 0; i < in.modifiers.size(); ++i)
@@ -90,8 +91,8 @@ class Calculator : public Decoder {
     void remember(Row, const Op&) override {}
     Row run_row(size_t) override { unsupported("no runs here"); }
     int sm() const override { return 90; }
-    std::optional<int64_t> step(size_t) const override { return std::nullopt; }
-    void led(Exec) override {}
+    std::optional<int64_t> stride(size_t) const override { return std::nullopt; }
+    void set_affine_exec(Exec) override {}
     [[noreturn]] void unsupported(const std::string& why) override {
         throw LoadError(why.empty() ? "unsupported" : why);
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import native
 import pytest
+from background import background
 from reference import Unsupported
 
 HERE = Path(__file__).parent
@@ -21,10 +22,8 @@ def calculator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.
     program = native.program(
         tmp_path_factory.mktemp("calculator") / "calculator", [HERE / "calculator.cpp"], *have, using=objects
     )
-    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    yield process
-    process.stdin.close()
-    process.wait()
+    with background([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
 
 
 Run = Callable[..., list[list[int]]]

@@ -13,6 +13,7 @@ from typing import Any
 
 import planted
 import pytest
+from background import background
 
 HERE = Path(__file__).parent
 Finding = dict[str, Any]
@@ -169,10 +170,9 @@ def test_interrupted_program_tells_what_was_found(tmp_path: Path) -> None:
         "print('waiting', flush=True)\ntime.sleep(100)\n"
     )
     command = [sys.executable, "-m", "softcuda", "check", "--json", str(tmp_path / "f.json"), str(program)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout and running.stderr
-        while running.stdout.readline() != "waiting\n":
-            pass
+    with background(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        while (line := running.stdout.readline()) != "waiting\n":
+            assert line, "the program has ended"
         time.sleep(0.1)
         running.send_signal(signal.SIGTERM)
         assert running.wait(60) == -signal.SIGTERM
@@ -187,7 +187,7 @@ def test_interrupted_program_tells_what_was_found(tmp_path: Path) -> None:
         ([], "check what?"),
         (["-m"], "check what?"),
         (["--json"], "needs the name of a file"),
-        (["--seed", "many", "x.py"], "needs a whole number"),
+        (["--seed", "many", "x.py"], "--seed many is not a whole number"),
         (["--json", "/nowhere/at/all.json", "x.py"], "there is no folder /nowhere/at"),
         (["no_such_program.py"], "no program no_such_program.py"),
     ],

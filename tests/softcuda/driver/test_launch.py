@@ -50,6 +50,28 @@ def test_the_reason_is_on_stderr(program):
     assert "launch of kernel scale refused: a block of (2048, 1, 1) threads, at most 1024" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("shape", "reason"),
+    [
+        ("block=(0, 1, 1)", "a block of (0, 1, 1) threads"),
+        ("block=(32, 0, 1)", "a block of (32, 0, 1) threads"),
+        ("block=(1, 1, 1), grid=(0, 1)", "a grid of (0, 1, 1) blocks"),
+        ("block=(1, 1, 1), grid=(1, 1, 0)", "a grid of (1, 1, 0) blocks"),
+    ],
+)
+def test_nothing_to_launch_is_one_line(program, shape, reason):
+    done = program(
+        "import numpy, pycuda.autoinit\n"
+        "from pycuda.compiler import SourceModule\n"
+        "f = SourceModule('__global__ void scale(float *a) {}').get_function('scale')\n"
+        f"try: f(numpy.intp(0), {shape})\n"
+        "except pycuda.driver.LogicError as error: print(error)\n",
+        SOFTCUDA_QUIET="0",
+    )
+    assert done.stderr.splitlines()[1:] == [f"softcuda: launch of kernel scale refused: {reason}"]
+    assert done.stdout.endswith("failed: invalid argument\n")
+
+
 def test_launch_bounds(context, compile):
     kernel = compile("small", "__global__ void __launch_bounds__(128) small() {}")
     assert kernel.max_threads_per_block == 128

@@ -277,7 +277,10 @@ def load_error(run, tmp_path, body: str) -> str:
     ("body", "says"),
     [
         ("foo.bar.u32 %r1, %r2;", "instruction 'foo.bar.u32' is not supported by softcuda yet"),
-        ("led.setp.eq.s32 %r1, %r2, %r2, 0, 0;", "instruction 'led.setp.eq.s32' is not supported by softcuda yet"),
+        (
+            "affine.setp.eq.s32 %r1, %r2, %r2, 0, 0;",
+            "instruction 'affine.setp.eq.s32' is not supported by softcuda yet",
+        ),
         ("ld.global.fancy.u32 %r1, [%rd1];", "instruction 'ld.global.fancy.u32' is not supported by softcuda yet"),
         ("mov.u32 %r1, nowhere;", "nowhere"),
         ("st.global.u64 [%rd1], %r1;", "has register %r1 of 32 bits where 64 are due"),

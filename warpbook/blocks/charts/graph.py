@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from warpbook.blocks.charts import layout
-from warpbook.blocks.charts.layout import Curve, Layout, Pair, Point, Shape
+from warpbook.blocks.charts.layout import Layout, Pair, Point, Route, Shape
 from warpbook.blocks.charts.source import Graph, Source
 from warpbook.blocks.charts.svg import figure, in_table, sheet, table, units
 from warpbook.book import BookError
@@ -61,7 +61,7 @@ WORDS = {
 LAYOUTS = ("layered", "circle", "force")
 SMALLEST, ROUND = 17.0, 24.0  # units: of a state's radius; its name is wider than that, it is drawn out to the sides
 LEAST_DOT, MOST_DOT, DOTS = 4.0, 16.0, 52.0  # of a network's node: at least, at most, and of many together
-WIDE, HIGH = 650.0, 420.0  # of a network, as wide as a page is
+APART = 96.0  # of a network's nodes that are joined
 RING = 3.5  # units around a node of a network that is marked
 MOST_LETTERS = 26  # of a name beside a node
 MOST_COLUMNS = 16  # of a transition table
@@ -164,11 +164,8 @@ def automaton(found: Graph, names: dict[str, str], kind: str) -> Layout:
         shape.radius = radius
     edges = merged(found)
     widths = {edge: units(shortened(labels)) + 2 for edge, labels in edges.items() if labels}
-    spread(found, shapes, kind, max(widths.values(), default=0.0) + 2 * layout.HEAD + 4)
-    made = Layout(shapes)
-    layout.route(made, list(edges), starts_of(found))
-    layout.label(made, widths)
-    return made
+    options = {"rankdir": "LR", "nodesep": "0.35", "ranksep": "0.45", "mindist": "1.1"}
+    return layout.place(kind, shapes, list(edges), starts_of(found), widths, {}, options)
 
 
 def network(found: Graph, names: dict[str, str], kind: str) -> Layout:
@@ -180,22 +177,9 @@ def network(found: Graph, names: dict[str, str], kind: str) -> Layout:
         share = (node.weight or 0.0) / heaviest if heaviest else 0.2
         ring = RING if "accept" in node.kinds else 0.0
         shapes[node.id] = Shape(max(LEAST_DOT, most * math.sqrt(share)) + ring)
-    spread(found, shapes, kind, 3 * layout.GAP)
-    made = Layout(shapes)
-    layout.route(made, list(merged(found)), starts_of(found), most=16)
-    order = sorted(found.nodes, key=lambda node: -(node.weight or 0.0))
-    layout.name(made, {node.id: units(cut(names[node.id])) for node in order}, WIDE)
-    return made
-
-
-def spread(found: Graph, shapes: dict[str, Shape], kind: str, gap: float) -> None:
-    edges, deep = list(merged(found)), any(edge.label == EMPTY for edge in found.edges)
-    if kind == "circle":
-        layout.circle(shapes)
-    elif kind == "force":
-        layout.force(shapes, edges, WIDE, HIGH)
-    else:
-        layout.layered(shapes, edges, starts_of(found), deep, gap, WIDE)
+    beside = {node.id: units(cut(names[node.id])) for node in found.nodes}
+    options = {"overlap": "prism", "splines": "true", "sep": "+8"}
+    return layout.place(kind, shapes, list(merged(found)), starts_of(found), {}, beside, options, APART)
 
 
 def starts_of(found: Graph) -> list[str]:
@@ -216,11 +200,9 @@ def picture(found: Graph, names: dict[str, str], placed: Layout, words: dict[str
         title = f"{names[a]} → {names[b]}" + (f": {', '.join(labels)}" if labels else "")
         style = "wb-edge" if is_machine else "wb-edge wb-edge--thin"
         out.append(
-            f'<g class="{style}"><title>{html.escape(title)}</title>'
-            f"{arrow(placed.routes[a, b], placed.shapes[a], placed.shapes[b], is_machine)}</g>"
+            f'<g class="{style}"><title>{html.escape(title)}</title>{arrow(placed.routes[a, b], is_machine)}</g>'
         )
-    for key, curve in placed.arrivals.items():
-        out.append(f'<g class="wb-edge">{arrow(curve, Shape(0.0, 0.0, *curve[0]), placed.shapes[key])}</g>')
+    out += [f'<g class="wb-edge">{arrow(route)}</g>' for route in placed.arrivals.values()]
     for node in found.nodes:
         shape = placed.shapes[node.id]
         kinds = [words[kind] for kind in ("start", "accept") if kind in node.kinds and is_machine]
@@ -240,13 +222,13 @@ def picture(found: Graph, names: dict[str, str], placed: Layout, words: dict[str
     return "".join(out)
 
 
-def arrow(curve: Curve, start: Shape, end: Shape, large: bool = True) -> str:
-    drawn, tip = layout.trimmed(curve, start, end)
-    (x0, y0), (x1, y1), (x2, y2), base = drawn
+def arrow(route: Route, large: bool = True) -> str:
+    (x0, y0), *rest = route.curve
+    path = " ".join(f"{x:.1f} {y:.1f}" for x, y in rest)
     half = 3.6 if large else 2.6
     return (
-        f'<path d="M{x0:.1f} {y0:.1f}C{x1:.1f} {y1:.1f} {x2:.1f} {y2:.1f} {base[0]:.1f} {base[1]:.1f}"/>'
-        f'<path class="wb-edge__head" d="{head(base, tip, half)}"/>'
+        f'<path d="M{x0:.1f} {y0:.1f}C{path}"/>'
+        f'<path class="wb-edge__head" d="{head(route.curve[-1], route.tip, half)}"/>'
     )
 
 

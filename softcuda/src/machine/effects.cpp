@@ -1,0 +1,52 @@
+#include "machine/effects.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace softcuda {
+
+using ptx::Instruction;
+
+namespace {
+
+bool has(const Instruction& instruction, std::string_view modifier) {
+    const auto& modifiers = instruction.modifiers;
+    return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
+}
+
+}  // namespace
+
+Effect effect_of(const Instruction& instruction) {
+    const Effect effect = operation_table().facts(instruction.opcode).effect;
+    if (effect == Effect::pure && has(instruction, "cc")) return Effect::writes_first;  // and the carry
+    if (instruction.opcode == "ld" && !instruction.modifiers.empty() && instruction.modifiers[0] == "param")
+        return Effect::pure;
+    const bool barrier = instruction.opcode == "bar" || instruction.opcode == "barrier";
+    return barrier && has(instruction, "red") ? Effect::unknown : effect;
+}
+
+std::vector<int32_t> may_write(const Instruction& instruction) {
+    std::vector<int32_t> registers;
+    const Effect effect = effect_of(instruction);
+    if (effect == Effect::none) return registers;
+    const size_t count = effect == Effect::unknown ? instruction.operands.size() : 1;
+    for (size_t i = 0; i < std::min(count, instruction.operands.size()); ++i)
+        ptx::mentioned(instruction.operands[i], registers);
+    return registers;
+}
+
+std::vector<uint32_t> writers_of(const ptx::Function& function) {
+    std::vector<uint32_t> writers(function.registers.size(), 0);
+    for (const Instruction& instruction : function.body)
+        for (int32_t r : may_write(instruction)) ++writers[static_cast<size_t>(r)];
+    return writers;
+}
+
+bool is_parameter(const ptx::Function& function, const ptx::Operand& address) {
+    return address.reg < 0 && address.elements.empty() &&
+           std::any_of(
+               function.params.begin(), function.params.end(),
+               [&](const ptx::Variable& param) { return param.name == address.name; });
+}
+
+}  // namespace softcuda

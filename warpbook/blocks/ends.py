@@ -1,0 +1,113 @@
+"""The end of a page: the programs it shows, itself as Markdown and as a notebook, the whole book as files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from warpbook.book import Book
+from warpbook.source.pages import Page
+
+PROGRAMS = "snippets/"  # where the site has a page for each program
+ARCHIVE = "warpbook.zip"
+FEED = "feed.xml"
+WHOLE = {
+    "en": {
+        "label": "Take the book with you",
+        "feed": "What changed, as a feed (RSS)",
+        "zip": "Both languages for offline reading (zip, {size})",
+        "pdf": "The book as a PDF ({size})",
+    },
+    "zh": {
+        "label": "带走整本书",
+        "feed": "更新记录的订阅源（RSS）",
+        "zip": "中英文离线版（zip，{size}）",
+        "pdf": "全书 PDF（{size}）",
+    },
+}
+WORDS = {
+    "en": {
+        "programs": "Programs of this page",
+        "label": "Take this page with you",
+        "md": "as Markdown",
+        "ipynb": "as a notebook",
+        "colab": "open in Colab",
+    },
+    "zh": {
+        "programs": "本页的程序",
+        "label": "带走这一页",
+        "md": "Markdown 版",
+        "ipynb": "Notebook 版",
+        "colab": "在 Colab 中打开",
+    },
+}
+COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{language}/{name}.ipynb"
+
+
+def repository() -> str:
+    """OWNER/NAME on GitHub, where it is known: CI says so. Its branch `notebooks` holds what Colab opens."""
+    return os.environ.get("GITHUB_REPOSITORY", "")
+
+
+def address(book: Book, program: Path) -> str:
+    """Where a program's page is, as a source file of the site: snippets/reduction/ladder.py."""
+    return f"{PROGRAMS}{program.relative_to(book.snippets).as_posix()}"
+
+
+def programs(book: Book, article: str, language: str, root: str) -> str:
+    """The list of an article's programs, for the end of its page."""
+    pages = {
+        book.relative(path): f"{root}{address(book, path).removesuffix('.py')}/" for path in book.programs(article)
+    }
+    items = "".join(f'<li><a href="{url}"><code>{name}</code></a></li>' for name, url in pages.items())
+    label = WORDS[language]["programs"]
+    return (
+        f'<section class="wb-programs" aria-label="{label}"><p>{label}</p><ul>{items}</ul></section>' if items else ""
+    )
+
+
+def copies(page: Page, language: str) -> str:
+    """HTML for the end of a page, with addresses as from its own."""
+    words, stem = WORDS[language], page.path.stem
+    here = "" if stem == "index" else "../"
+    found = [(f"{here}{stem}.md", words["md"])]
+    if page.python:
+        found.append((f"{here}{stem}.ipynb", words["ipynb"]))
+        if repository():
+            name = page.path.relative_to(page.book.docs / language).with_suffix("").as_posix()
+            found.append((COLAB.format(repository=repository(), language=language, name=name), words["colab"]))
+    items = "".join(f'<li><a href="{url}"{download(url)}>{text}</a></li>' for url, text in found)
+    label = words["label"]
+    book = whole_book(language) if page.path.parent == page.book.docs / language and stem == "index" else ""
+    return f'<section class="wb-programs" aria-label="{label}"><p>{label}</p><ul>{items}</ul></section>{book}'
+
+
+def download(url: str) -> str:
+    return " download" if url.endswith(".ipynb") and not url.startswith("https:") else ""
+
+
+def whole_book(language: str) -> str:
+    """HTML for the end of the home page."""
+    label = WHOLE[language]["label"]
+    return (
+        f'<section class="wb-programs" aria-label="{label}"><p>{label}</p>'
+        f'<ul class="wb-whole">{items(language, None)}</ul></section>'
+    )
+
+
+def items(language: str, site: Path | None) -> str:
+    words, up = WHOLE[language], "../" if language != "en" else ""
+    found = [f'<li><a href="{FEED}">{words["feed"]}</a></li>']
+    for kind, name in (("zip", ARCHIVE), ("pdf", pdf_name(language))):
+        if site and (site / name).exists():
+            said = words[kind].format(size=size(site / name))
+            found.append(f'<li><a href="{up}{name}" download>{said}</a></li>')
+    return "".join(found)
+
+
+def size(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.1f}\u00a0MB"
+
+
+def pdf_name(language: str) -> str:
+    return f"warpbook-{language}.pdf"

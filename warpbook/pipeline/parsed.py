@@ -1,0 +1,85 @@
+"""What a parse must know of a page, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from warpbook.blocks.outputs import Outputs
+from warpbook.book import Book, BookError
+from warpbook.records.records import PendingError
+from warpbook.records.values import Values
+from warpbook.source.pages import Block, Line, Page
+
+MISSING = '<span class="wb-missing">?</span>'
+PENDING = {"en": "not yet measured on a GPU", "zh": "尚未在 GPU 上实测"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A listing where it stands: its block, superfences' HTML of it, and what it printed."""
+
+    block: Block
+    html: str
+    output: str
+
+
+@dataclass
+class Parsed:
+    """What one parse of a page finds, in the order in which it stands there."""
+
+    language: str = "en"
+    lines: list[Line] = field(default_factory=list)  # with what is put in from elsewhere
+    first: int = 0  # the line after the front matter, from 0
+    listings: dict[int, Shown] = field(default_factory=dict)  # by the line that its fence stands on, from 0
+    directives: list[tuple[str, str]] = field(default_factory=list)  # as written, and its HTML
+    values: dict[str, str] = field(default_factory=dict)  # by expression: its HTML
+    problems: list[str] = field(default_factory=list)  # one line for each thing wrong
+    searched: str = ""  # HTML whose formulas are still TeX
+    html: str = ""
+
+
+@dataclass
+class Context:
+    """A page on its way through the pipeline. `root` leads from it to its language's root (`../../`)."""
+
+    page: Page
+    language: str
+    values: Values
+    root: str = ""
+    url: str = ""  # where it will be published
+
+    def __post_init__(self) -> None:
+        self.parsed = Parsed(self.language)
+        self.outputs = Outputs(self.page, self.language)
+        self.made: set[int] = set()  # places in Markdown's stash of HTML that hold ours; all others are the author's
+
+    @property
+    def book(self) -> Book:
+        return self.page.book
+
+    def tried(self, where: str, make: Callable[[], str]) -> str:
+        """What `make` makes; words in its place where a GPU has not measured it yet; else a problem, and a `?` in the
+        text, so that a preview goes on."""
+        try:
+            return make()
+        except PendingError:
+            return f'<span class="wb-pending">{PENDING[self.language]}</span>'
+        except BookError as error:
+            if not any(problem.endswith(f": {error}") for problem in self.parsed.problems):  # once a page
+                self.parsed.problems.append(f"{where}: {error}")
+            return MISSING
+
+    def where(self, written: str) -> str:
+        """The first line, outside listings, that has this text: page and line, for messages."""
+        inside = {
+            i for start, one in self.parsed.listings.items() for i in range(start, start + len(one.block.lines) + 2)
+        }
+        for i, line in enumerate(self.parsed.lines):
+            if written in line.text and i not in inside:
+                return f"{self.page.name}:{line.page_number}"
+        return self.page.name
+
+
+CURRENT: ContextVar[Context | None] = ContextVar("the page that a host converts", default=None)

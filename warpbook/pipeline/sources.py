@@ -1,0 +1,52 @@
+"""Preprocessor: the page's lines with snippets put in, and the lists that are made of other files."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from markdown import Markdown
+from markdown.preprocessors import Preprocessor
+
+from warpbook.pipeline.expressions import shown
+from warpbook.pipeline.parsed import Context
+from warpbook.source import changes, errata, glossary, tracks
+from warpbook.source.pages import EXPRESSION, Line
+
+LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles")  # directives that become Markdown
+
+
+class Sources(Preprocessor):
+    """Whatever the host gives, the lines are those of the page's file: they know where they are from."""
+
+    def __init__(self, md: Markdown, context: Context) -> None:
+        super().__init__(md)
+        self.context = context
+
+    def run(self, lines: list[str]) -> list[str]:
+        context, page = self.context, self.context.page
+        context.parsed.problems += context.outputs.problems()
+        context.parsed.first = page.first
+        out = context.parsed.lines = []
+        for i, line in enumerate(page.lines):
+            alone = None if i in page.fenced else EXPRESSION.fullmatch(line.text.strip())
+            if alone and alone[1] in LISTS:
+                where = f"{page.name}:{line.page_number}"
+                text = context.tried(where, partial(listed, alone[1], context))
+                out += [Line(one, page.name, line.number, line.page_number) for one in text.split("\n")]
+            else:
+                out.append(line)
+        return ["" if i < context.parsed.first else line.text for i, line in enumerate(out)]
+
+
+def listed(what: str, context: Context) -> str:
+    """Markdown put together from elsewhere: the glossary's terms, all corrections, all changes, reading order."""
+    book, language, page = context.book, context.language, context.page
+    if what == "changes":
+        return "\n".join(changes.markdown(book, language))
+    if what == "glossary":
+        return "\n".join(glossary.markdown(book, language))
+    if what != "errata":
+        return "\n".join(tracks.markdown(book, what, language, page))
+    return "\n".join(
+        errata.markdown(book, language, page, lambda of, where, text: "".join(shown(text, where, of, context)))
+    )
