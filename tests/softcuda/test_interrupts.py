@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -239,7 +241,7 @@ def test_a_table_says_that_it_is_partial(start: Start):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_the_terminals_ctrl_c_reaches_the_program_once(start: Start, command):
-    """Both get it: a program that counts hears of one."""
+    """Both get it: a program that counts them counts one."""
     source = """
 def handler(number, frame):
     print("handled", flush=True)
@@ -268,3 +270,54 @@ def test_a_command_that_is_killed_takes_its_program_along(start: Start, tmp_path
         time.sleep(0.02)
     if number == signal.SIGTERM:
         assert list(tmp_path.glob("softcuda-*")) == []
+
+
+def test_the_terminals_ctrl_c(tmp_path: Path):
+    """The command and its program in one terminal: one KeyboardInterrupt, and the report."""
+    (tmp_path / "program.py").write_text(HEAD + "start()\nwait()\n")
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        settings = native.clean_environment() | {"SOFTCUDA_QUIET": "1", "TMPDIR": str(tmp_path)}
+        os.execve(sys.executable, [sys.executable, "-m", "softcuda", "check", "program.py"], settings)
+    text = b""
+    while b"launched" not in text:
+        text += os.read(terminal, 4096)
+    time.sleep(0.3)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # the terminal is gone when its last process is
+        while more := os.read(terminal, 4096):
+            text += more
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, text
+    assert text.count(b"KeyboardInterrupt") == 1 and b"softcuda check: " in text
+    assert list(tmp_path.glob("softcuda-*")) == []
+
+
+def test_a_second_ctrl_c_kills(start: Start):
+    """Where something runs that no interrupt ends: here a host function."""
+    running = start("""
+import ctypes
+driver, sleep = ctypes.CDLL(None), ctypes.CDLL(None).sleep
+driver.cuLaunchHostFunc(None, sleep, ctypes.c_void_p(60))
+print("launched", flush=True)
+wait()
+""")
+    time.sleep(0.3)
+    running.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        running.wait(1)
+    _, err, seconds = interrupt(running, 0)
+    assert running.returncode == -signal.SIGINT and seconds < native.patience(1), err
+
+
+def test_ctrl_c_ends_a_wait_for_a_value_in_memory(start: Start):
+    running = start("""
+import ctypes
+wait_value = ctypes.CDLL(None).cuStreamWaitValue32_v2
+print(wait_value(None, ctypes.c_uint64(int(a)), 5, 0), "launched", flush=True)
+wait()
+""")
+    _, err, seconds = interrupt(running)
+    assert running.returncode == -signal.SIGINT and seconds < native.patience(2), err
