@@ -8,6 +8,7 @@
 #   make pdf          site/warpbook-en.pdf and -zh.pdf: the book, printed by an installed Chromium
 #   make audit        weight, layout shift, axe and Lighthouse for every page of the built site, as a table; exits 1 where a target is
 #                     missed or a page got worse  (ARGS=--update: renew audit.json; --quick: without Lighthouse; --only models/)
+#   make site-next    the pages into site-next/ with Zensical, another host, from the same sources: a proof, not yet a site
 #   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew;
 #                     SHARD=1/2: the first half)
 #   make setup        only the set-up, into .venv
@@ -32,7 +33,7 @@
 PYTHON ?= $(shell .venv/bin/python -c '' 2>/dev/null && echo .venv/bin/python || echo python3)
 RUN := .venv/bin/python -m
 
-.PHONY: setup setup-site setup-print serve site offline pdf audit test record claims lint lock clean
+.PHONY: setup setup-site setup-print serve site site-next offline pdf audit test record claims lint lock clean
 .PHONY: test-pycuda sweep fuzz sanitize bench wheel aarch64
 
 setup:
@@ -49,6 +50,10 @@ serve: setup-site
 
 site: setup-site
 	@$(RUN) warpbook site $(if $(OUTPUT),--output '$(OUTPUT)')
+
+site-next: setup-site
+	@.venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes --requirement requirements-next.lock
+	@$(RUN) warpbook.site.next_host
 
 offline: site
 	@$(RUN) warpbook offline $(if $(OUTPUT),'$(OUTPUT)')
@@ -98,4 +103,4 @@ aarch64: setup
 	@tools/aarch64.sh
 
 clean:
-	rm -rf .venv .cache site .site-* dist node_modules softcuda/build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .cache site site-next .site-* dist node_modules softcuda/build .pytest_cache .mypy_cache .ruff_cache

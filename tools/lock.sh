@@ -10,6 +10,8 @@ compile() { # input, output, further options
 compile requirements.in requirements.lock
 # The site's lock is a part of the whole: the same versions, so that one environment serves both.
 UPGRADE='' compile requirements-site.in requirements-site.lock --constraints requirements.lock --no-annotate
+# Another host, tried beside MkDocs, on the same versions.
+UPGRADE='' compile requirements-next.in requirements-next.lock --constraints requirements.lock --no-annotate
 
 compile bench/requirements.in bench/requirements.lock --no-annotate
 

@@ -1,8 +1,9 @@
 """Compare two builds of the site, page by page: `python tools/same_pages.py BEFORE AFTER`.
 
-HTML is compared as a browser reads it: tags with their attributes in any order, text with its white space collapsed
-(kept within <pre>), addresses without the hashes that asset names carry. With --body only what stands within <article>
-counts, for a site of another host. Other text files (Markdown, notebooks, what is searched) are compared as they are.
+HTML is compared as a browser reads it: tags with their attributes in any order, links by where they lead, text with its
+white space collapsed (kept within <pre>), addresses without the hashes that asset names carry. With --body only what
+stands within <article> counts, for a site of another host. Other text files (Markdown, notebooks, what is searched) are
+compared as they are.
 Exits 1 and shows the first difference of each file that differs.
 """
 
@@ -13,10 +14,12 @@ import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import urljoin
 
 HASH = re.compile(r"(?<=\.)[0-9a-f]{8,}(?=\.(?:min\.)?(?:js|css))")
 TEXT = (".md", ".ipynb", ".json", ".txt", ".xml", ".py")
 BUILD_DEPENDENT = ("sitemap.xml",)  # dates of commits
+ADDRESSES = ("href", "src")  # are compared by where they lead
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 AROUND = 3  # tokens shown before a difference
 
@@ -24,8 +27,9 @@ AROUND = 3  # tokens shown before a difference
 class Tokens(HTMLParser):
     """A page as a list of tags and texts."""
 
-    def __init__(self, body: bool) -> None:
+    def __init__(self, body: bool, address: str) -> None:
         super().__init__(convert_charrefs=True)
+        self.address = f"https://site.invalid/{address}"
         self.body, self.inside = body, 0
         self.out: list[str] = []
         self.pre = 0
@@ -37,7 +41,10 @@ class Tokens(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.inside += tag == "article"
         self.pre += tag in ("pre", "script", "style", "textarea")
-        shown = sorted(f'{name}="{HASH.sub("", value or "")}"' for name, value in attrs)
+        known = {
+            name: urljoin(self.address, value or "") if name in ADDRESSES else value or "" for name, value in attrs
+        }
+        shown = sorted(f'{name}="{HASH.sub("", value)}"' for name, value in known.items())
         self.add(f"<{' '.join([tag, *shown])}>")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -61,12 +68,12 @@ class Tokens(HTMLParser):
         self.add(f"<!--{data}-->")
 
 
-def tokens(path: Path, body: bool = False) -> list[str]:
-    """What is compared of one file."""
+def tokens(path: Path, address: str, body: bool = False) -> list[str]:
+    """What is compared of one file, which is published at `address`."""
     text = path.read_text("utf-8")
     if path.suffix != ".html":
         return text.splitlines()
-    parser = Tokens(body)
+    parser = Tokens(body, address)
     parser.feed(text)
     parser.close()
     return [token if token.startswith("<") else token.strip(" ") or token for token in parser.out]
@@ -124,7 +131,7 @@ def main() -> int:
             differ += 1
         elif Path(name).suffix == ".html" or Path(name).suffix in TEXT:
             compared += 1
-            one, two = tokens(before[name], options.body), tokens(after[name], options.body)
+            one, two = (tokens(found[name], name, options.body) for found in (before, after))
             if options.blanks:
                 one, two = with_blanks(one), with_blanks(two)
             if options.without_drawings:

@@ -19,7 +19,8 @@ from looker import Looker, said
 from recorded import keep, value
 
 from warpbook import tools
-from warpbook.book import PRIMARY, Book
+from warpbook.book import PRIMARY, Book, BookError
+from warpbook.site.builder import build
 
 PAGE = """# Copying { #copying }
 
@@ -38,6 +39,15 @@ zh = "线程束"
 says.en = "Threads that run together."
 says.zh = "一起执行的线程。"
 """
+
+
+@pytest.fixture(scope="session")
+def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole site, as `make site` builds it."""
+    try:
+        return build(book, tmp_path_factory.mktemp("site") / "site")
+    except BookError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -19,21 +19,12 @@ import unchanged
 
 from warpbook import tools
 from warpbook.blocks import ends
-from warpbook.book import Book, BookError, here
+from warpbook.book import Book, here
 from warpbook.check import audit, links
 from warpbook.exports import downloads, offline, pdf
 from warpbook.pipeline import typography
 from warpbook.site import policy, search
-from warpbook.site.builder import build
 from warpbook.source import describe, tracks
-
-
-@pytest.fixture(scope="session")
-def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        return build(book, tmp_path_factory.mktemp("site") / "site")
-    except BookError as error:
-        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -241,7 +241,7 @@ def test_a_table_says_that_it_is_partial(start: Start):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_the_terminals_ctrl_c_reaches_the_program_once(start: Start, command):
-    """Both get it: a program that counts hears of one."""
+    """Both get it: a program that counts them counts one."""
     source = """
 def handler(number, frame):
     print("handled", flush=True)

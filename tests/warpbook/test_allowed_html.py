@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from warpbook.book import Book
+from warpbook.pipeline.extension import parse
+from warpbook.records.values import Values
 from warpbook.source import allowed_html
 from warpbook.source.pages import Page
 
@@ -102,6 +106,22 @@ def test_html_that_browsers_and_parsers_may_read_in_two_ways_is_refused(html):
 @pytest.mark.parametrize("text", ALLOWED)
 def test_what_pages_are_written_with_is_allowed(text):
     assert allowed_html.text_problems(text, "docs/en/a.md") == []
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_page_is_held_to_it_as_the_site_reads_it(small: Book, write, text):
+    """By the book's own Markdown, with all its extensions."""
+    page = Page(small, write("docs/en/a.md", f"# A\n\nFirst.\n\n{text}\n"))
+    found = [one for one in parse(page, "en", Values(small)).problems if re.match(r"docs/en/a\.md:\d", one)]
+    assert found and int(found[0].split(":")[1]) >= 5
+
+
+@pytest.mark.parametrize("text", ALLOWED)
+def test_what_a_page_may_have_it_has(small: Book, write, text):
+    page = Page(small, write("docs/en/a.md", f"# A\n\nFirst.\n\n{text}\n"))
+    assert [
+        one for one in parse(page, "en", Values(small)).problems if "node_modules" not in one
+    ] == []  # no formulas here
 
 
 def test_the_line_is_that_of_the_source_whatever_comes_before_it(small: Book, write):

@@ -104,10 +104,10 @@ def test_an_article_out_of_the_navigation_is_not_listed(three, write):
 
 def test_under_a_heading(three):
     def line(name):
-        return tracks.line(three, Page(three, three.docs / "en" / name), "en").replace("\u00a0", " ")
+        return tracks.line(three, Page(three, three.docs / "en" / name), "en", "../../").replace("\u00a0", " ")
 
-    assert '>10 min · 2 of 2 in <a href="../">First</a></p>' in line("first/b.md")
-    assert '>10 min · <a href="../">Second</a></p>' in line("second/c.md")
+    assert '>10 min · 2 of 2 in <a href="../../first/">First</a></p>' in line("first/b.md")
+    assert '>10 min · <a href="../../second/">Second</a></p>' in line("second/c.md")
     assert ">2 pages · 20 min</p>" in line("first/index.md")
     assert line("index.md") == ""
 

@@ -1,12 +1,14 @@
-"""Formulas become HTML at build: one call of KaTeX for all that the cache does not know, and no script on the page."""
+"""Formulas become HTML at build: KaTeX sets what the cache does not know, and no script is on the page."""
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import html
 import json
 import re
 import subprocess
+from pathlib import Path
 
 from warpbook.book import Book, BookError, write_cache
 from warpbook.tools import modules, node
@@ -17,11 +19,12 @@ FORMULA = re.compile(
 )
 SCRIPT = """
 const katex = require('katex');
-const jobs = JSON.parse(require('fs').readFileSync(0, 'utf8'));
-process.stdout.write(JSON.stringify(jobs.map(([tex, displayMode]) => {
+const set = ([tex, displayMode]) => {
   try { return {html: katex.renderToString(tex, {displayMode, throwOnError: true, strict: 'ignore'})}; }
   catch (error) { return {error: error.message}; }
-})));
+};
+require('readline').createInterface({input: process.stdin})
+  .on('line', (line) => process.stdout.write(JSON.stringify(JSON.parse(line).map(set)) + '\\n'));
 """
 
 
@@ -46,22 +49,46 @@ def typeset(book: Book, formulas: list[tuple[str, bool]]) -> dict[tuple[str, boo
 
     wanted = list(dict.fromkeys(f for f in formulas if key(f) not in cache))
     if wanted:
-        done = subprocess.run(
-            [node(), "-e", SCRIPT],
-            input=json.dumps(wanted),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            cwd=book.root,
-        )
-        if done.returncode:
-            raise BookError(f"KaTeX does not run: {done.stderr.strip().splitlines()[-1:]}")
-        for formula, answer in zip(wanted, json.loads(done.stdout), strict=True):
+        for formula, answer in zip(wanted, ask(book, wanted), strict=True):
             if "error" in answer:
                 raise BookError(f"formula {formula[0]!r}: {answer['error']}")
             cache[key(formula)] = answer["html"]
         write_cache(cache_file, cache)
     return {formula: cache[key(formula)] for formula in formulas}
+
+
+RUNNING: dict[Path, subprocess.Popen[str]] = {}  # one Node for all pages of a build; it ends when its input does
+
+
+def ask(book: Book, formulas: list[tuple[str, bool]]) -> list[dict[str, str]]:
+    """What KaTeX makes of each formula: {"html"} or {"error"}."""
+    process = RUNNING.get(book.root)
+    if process is None or process.poll() is not None:
+        process = RUNNING[book.root] = subprocess.Popen(
+            [node(), "-e", SCRIPT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            cwd=book.root,
+        )
+    assert process.stdin and process.stdout
+    try:
+        process.stdin.write(json.dumps(formulas) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    except BrokenPipeError:
+        line = ""
+    if not line:
+        raise BookError("KaTeX does not run; what Node said is above")
+    return list(json.loads(line))
+
+
+@atexit.register
+def stop() -> None:
+    for process in RUNNING.values():
+        with process:  # closes its input, and waits
+            pass
 
 
 def place(content: str, set_: dict[tuple[str, bool], str]) -> str:

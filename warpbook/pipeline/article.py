@@ -56,10 +56,11 @@ class Article(Postprocessor):
             return text
         context, parsed = self.context, self.context.parsed
         parsed.problems += prose.bare(context.page)
-        text = under_heading(text, self.told(partial(tracks.line, context.book, context.page, context.language)))
+        time = partial(tracks.line, context.book, context.page, context.language, context.root)
+        text = under_heading(text, self.told(time))
         text = under_heading(text, self.told(partial(lag, context.page, context.language)))
         text += ends.programs(context.book, context.page.article, context.language, context.root)
-        text += ends.copies(context.page, context.language)
+        text += ends.copies(context.page, context.language) if context.exported else ""
         text += self.told(partial(citation.fold, context.page, context.language, context.url))
         shown = {line: (one.block, one.html) for line, one in parsed.listings.items()}
         text = self.told(partial(listings.complete, text, context.page, shown, context.language, context.root)) or text

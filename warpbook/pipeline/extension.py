@@ -14,7 +14,6 @@ from markdown.extensions import Extension
 from pymdownx.slugs import slugify
 
 from warpbook.blocks import listings
-from warpbook.book import BookError
 from warpbook.pipeline.article import Article, Last, Written
 from warpbook.pipeline.directives import Directives, SourcesHeading
 from warpbook.pipeline.expressions import Closing, Expressions
@@ -22,7 +21,7 @@ from warpbook.pipeline.parsed import CURRENT, Context, Parsed, Shown
 from warpbook.pipeline.sources import Sources
 from warpbook.pipeline.trees import Blanks, Corners, Terms
 from warpbook.records.values import Values
-from warpbook.source.fences import FenceError, Listing, Listings
+from warpbook.source.fences import Listing, Listings
 from warpbook.source.pages import Block, Page, block_of
 
 LINK = {"en": "Link to this section", "zh": "本节链接"}
@@ -48,10 +47,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 class Warpbook(Extension):
-    """Reads the page of the current Context (parsed.CURRENT); where there is none, a text is ordinary Markdown."""
+    """Reads the page of its Context, or of the current one (parsed.CURRENT); without any, ordinary Markdown."""
+
+    def __init__(self, context: Context | None = None) -> None:
+        super().__init__()
+        self.context = context
 
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
-        context = CURRENT.get()
+        context = self.context or CURRENT.get()
         language = context.language if context else "en"
         md.registerExtensions(EXTENSIONS, OPTIONS)
         toc = {"permalink": "#", "permalink_title": LINK[language], "slugify": slugify(case="lower")}
@@ -76,8 +79,8 @@ class Warpbook(Extension):
         md.postprocessors.register(Article(md, context, last), "warpbook_article", -100)
 
 
-def makeExtension(**options: Any) -> Warpbook:  # noqa: N802
-    return Warpbook(**options)
+def makeExtension() -> Warpbook:  # noqa: N802
+    return Warpbook()
 
 
 def draw(
@@ -105,21 +108,7 @@ def draw(
 
 def parse(page: Page, language: str, values: Values, root: str = "", url: str = "") -> Parsed:
     """Read a page without any host. Raises BookError for a page that cannot be read at all."""
-    context = Context(page, language, values, root, url)
-    token = CURRENT.set(context)
-    try:
-        convert(context)
-    finally:
-        CURRENT.reset(token)
-    return context.parsed
-
-
-def convert(context: Context) -> None:
-    page = context.page
     page.blocks  # noqa: B018  # says what is wrong with a fence, and where
-    md = markdown.Markdown(extensions=[Warpbook()])
-    try:
-        md.convert(page.source)
-    except FenceError as error:
-        number = context.parsed.lines[error.line].page_number
-        raise BookError(f"{page.name}:{number}: {error}") from None
+    context = Context(page, language, values, root, url)
+    markdown.Markdown(extensions=[Warpbook(context)]).convert(page.source)
+    return context.parsed

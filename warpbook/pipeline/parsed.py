@@ -49,6 +49,7 @@ class Context:
     values: Values
     root: str = ""
     url: str = ""  # where it will be published
+    exported: bool = True  # whether it lies there as Markdown and as a notebook too
 
     def __post_init__(self) -> None:
         self.parsed = Parsed(self.language)

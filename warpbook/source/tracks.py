@@ -268,15 +268,19 @@ def targets(text: str, page: Page) -> list[Path]:
 # -- under a page's heading --------------------------------------------------------------------------------------------
 
 
-def line(book: Book, page: Page, language: str) -> str:
-    """HTML: how long an article takes and where in its track it stands; how much a track has. Empty for other pages."""
+def line(book: Book, page: Page, language: str, root: str) -> str:
+    """HTML: how long an article takes and where in its track it stands; how much a track has. Empty for other pages.
+
+    `root` leads to the language's home.
+    """
     words = WORDS[language]
     for track in read(book, language):
         if track.page.path == page.path:
             return said(extent(track, language))
         for number, entry in enumerate(track.entries, 1):
             if entry.page.path == page.path:
-                link = f'<a href="../">{track.title}</a>'
+                folder = track.page.path.parent.relative_to(book.docs / language).as_posix()
+                link = f'<a href="{root}{folder}/">{track.title}</a>'
                 shown = reading.shown(entry.minutes, language)
                 form = words["time" if len(track.entries) > 1 else "alone"]
                 return said(form.format(time=shown, number=number, of=len(track.entries), track=link))

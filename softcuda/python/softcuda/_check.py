@@ -15,7 +15,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from softcuda import _child, _cli, _output
+from softcuda import _child, _output, _usage
 from softcuda._child import Record, Run
 from softcuda._profile import unpacked
 
@@ -295,11 +295,11 @@ def main(arguments: list[str]) -> int:
             strict, arguments = True, arguments[1:]
             continue
         if arguments[0] == "--seed":  # `softcuda run` reads it
-            _cli.check_seed(arguments)
+            _usage.check_seed(arguments)
             seed, arguments = arguments[:2], arguments[2:]
             continue
         file, arguments = _output.take_file("check", arguments)
-    _cli.check_program("check", arguments)
+    _usage.check_program("check", arguments)
     run = _child.run("check", [*seed, *arguments])
     findings = read(run.records)
     written = show(findings, file, run)

@@ -1,4 +1,4 @@
-"""A program run under inspection in a process of its own, so that what it left can be told however it ended.
+"""A program run under inspection in a process of its own, so that what it left can be reported however it ended.
 
 The driver writes records into a folder, one file a process and device (src/inspect/record.h).  They are read, and the
 folder is gone, before anything else may end the command.

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from softcuda import _child, _cli, _output
+from softcuda import _child, _output, _usage
 from softcuda._child import Record, Run
 
 Numbers = dict[str, float]
@@ -365,7 +365,7 @@ def main(arguments: list[str]) -> int:
     file = None
     if arguments[:1] == ["--json"]:
         file, arguments = _output.take_file("profile", arguments)
-    _cli.check_program("profile", arguments)
+    _usage.check_program("profile", arguments)
     run = _child.run("profile", arguments)
     written = show(*read(run.records), file, run)
     _child.end_as(run.code)

@@ -43,7 +43,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from softcuda import _child, _cli, _output
+from softcuda import _child, _output, _usage
 from softcuda._profile import unpacked
 
 FORMAT = "softcuda trace 1"
@@ -388,8 +388,8 @@ def main(arguments: list[str]) -> int:
             steps = whole(option, value, 1, MOST_STEPS)
         arguments = arguments[2:]
     if not re.fullmatch(r"[\w$]+", kernel):
-        sys.exit(f"softcuda: trace which kernel? {_cli.USAGE['trace']}")
-    _cli.check_program("trace", arguments)
+        sys.exit(f"softcuda: trace which kernel? {_usage.USAGE['trace']}")
+    _usage.check_program("trace", arguments)
     file = file or Path(f"{kernel}.trace.json")
     wanted = " ".join(map(str, [launch, steps, *block, kernel]))
     run = _child.run("trace", arguments, {"SOFTCUDA_TRACE": wanted})

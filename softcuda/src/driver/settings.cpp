@@ -17,6 +17,7 @@
 #include "generated/profiles.h"
 #include "inspect/inspector.h"
 #include "machine/decode.h"
+#include "machine/optimisations.h"
 
 namespace softcuda::driver {
 
@@ -37,10 +38,10 @@ constexpr std::string_view names[] = {
     "SOFTCUDA_DEVICE",  "SOFTCUDA_DEVICES",
     "SOFTCUDA_INSPECT",  // from softcuda's commands to the driver, and so is _TRACE
     "SOFTCUDA_LIBRARY",  // another libcuda.so.1
-    "SOFTCUDA_MEMORY",
+    "SOFTCUDA_MEMORY",  "SOFTCUDA_OPTIMISE",
     "SOFTCUDA_PYTHON",  // from the Python package to its nvcc, and so is _TOOLKIT
-    "SOFTCUDA_QUIET",   "SOFTCUDA_SEED",    "SOFTCUDA_SIMD",  "SOFTCUDA_THREADS",
-    "SOFTCUDA_TIMEOUT", "SOFTCUDA_TOOLKIT", "SOFTCUDA_TRACE",
+    "SOFTCUDA_QUIET",   "SOFTCUDA_SEED",     "SOFTCUDA_SIMD",  "SOFTCUDA_THREADS",
+    "SOFTCUDA_TIMEOUT", "SOFTCUDA_TOOLKIT",  "SOFTCUDA_TRACE",
 };
 
 // Letters to change, put in, leave out, or swap with their neighbour to make one of the other.
@@ -204,6 +205,11 @@ Settings settings_of(const DeviceProfile& profile, size_t devices) {
 void check_choices() {
     if (const char* text = setting("SOFTCUDA_QUIET"))
         if (std::string_view(text) != "0" && std::string_view(text) != "1") bad("SOFTCUDA_QUIET", text, "0 or 1");
+    if (const char* text = setting("SOFTCUDA_OPTIMISE"))
+        if (Optimisations chosen; !parse_optimisations(text, chosen))
+            bad("SOFTCUDA_OPTIMISE", text,
+                "all, none, or some of registers, hoisting, plans, dots, affine, lockstep, with commas (no-dots: "
+                "without)");
     if (const char* text = setting("SOFTCUDA_SIMD")) {
         std::string all;
         bool known = false;

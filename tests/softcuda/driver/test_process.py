@@ -34,9 +34,13 @@ def test_memory_size(program, size, bytes):
         ("SOFTCUDA_THREADS", "many", "a number of threads from 1 to 1024"),
         ("SOFTCUDA_SEED", "0x1", "a whole number (0: no shuffling)"),
         ("SOFTCUDA_TIMEOUT", "nan", "a number of seconds a launch may take (0: no limit)"),
+        (
+            "SOFTCUDA_OPTIMISE", "affine,dot",
+            "all, none, or some of registers, hoisting, plans, dots, affine, lockstep, with commas (no-dots: without)",
+        ),
         ("SOFTCUDA_INSPECT", "profile", "profile:FOLDER, check:FOLDER or trace:FOLDER"),
     ],
-)
+)  # fmt: skip
 def test_bad_settings_are_one_line(program, name, value, wanted):
     done = program(START, **{name: value})
     assert done.stderr == f"softcuda: {name}={value} is not {wanted}\n"
