@@ -93,7 +93,7 @@ def replaced(old: str, new: str) -> Change:
             "new -->",
         ),
         ("mkdocs.yml", replaced("Copying: copying.md", "Copies: copying.md"), "", "Copies"),
-        ("warpbook/exports/exports.py", replaced("Take this page", "Walk away"), "copying/", "Walk away"),
+        ("warpbook/blocks/ends.py", replaced("Take this page", "Walk away"), "copying/", "Walk away"),
     ],
     ids=["English", "Chinese", "kernel", "record", "glossary", "template", "navigation", "code"],
 )

@@ -59,7 +59,7 @@ class Directives(BlockProcessor):
             self.parser.parseBlocks(parent, [before])
         if after:
             blocks.insert(0, after)
-        where = self.context.where(match[0].strip())
+        where = partial(self.context.where, match[0].strip())
         shown = self.context.tried(where, partial(self.show, match[1], "\n\n".join(blocks)))
         self.context.parsed.directives.append((match[1], shown))
         if shown:

@@ -11,7 +11,7 @@ from markdown.inlinepatterns import InlineProcessor
 from markdown.util import ETX
 from markdown.util import INLINE_PLACEHOLDER_PREFIX as STASH_PREFIX
 
-from warpbook.pipeline.parsed import Context
+from warpbook.pipeline.parsed import Context, Where
 from warpbook.records import values
 from warpbook.source import prose
 from warpbook.source.pages import EXPRESSION, Page
@@ -19,7 +19,7 @@ from warpbook.source.pages import EXPRESSION, Page
 NOTE = re.compile(r"(?P<html>.*)(?P<note>\[\^[^\]]+\])", re.DOTALL)
 
 
-def shown(text: str, where: str, page: Page, context: Context) -> tuple[str, str]:
+def shown(text: str, where: Where, page: Page, context: Context) -> tuple[str, str]:
     """(HTML, reference to a footnote as Markdown) of an expression of `page`."""
     if prose.is_mark(text):
         made = context.tried(where, partial(prose.mark, text, page, context.language))
@@ -40,7 +40,7 @@ class Expressions(InlineProcessor):
         self, m: re.Match[str], data: str
     ) -> tuple[str, int, int]:
         context = self.context
-        made, note = shown(m[1], context.where(m[0]), context.page, context)
+        made, note = shown(m[1], partial(context.where, m[0]), context.page, context)
         context.parsed.values[m[1]] = made + note
         if made.startswith("<"):
             context.made.add(self.md.htmlStash.html_counter)

@@ -16,6 +16,9 @@ MISSING = '<span class="wb-missing">?</span>'
 PENDING = {"en": "not yet measured on a GPU", "zh": "尚未在 GPU 上实测"}
 
 
+Where = str | Callable[[], str]  # page and line, for messages; looked for only where there is one
+
+
 @dataclass(frozen=True)
 class Shown:
     """A listing where it stands: its block, superfences' HTML of it, and what it printed."""
@@ -60,7 +63,7 @@ class Context:
     def book(self) -> Book:
         return self.page.book
 
-    def tried(self, where: str, make: Callable[[], str]) -> str:
+    def tried(self, where: Where, make: Callable[[], str]) -> str:
         """What `make` makes; words in its place where a GPU has not measured it yet; else a problem, and a `?` in the
         text, so that a preview goes on."""
         try:
@@ -69,7 +72,7 @@ class Context:
             return f'<span class="wb-pending">{PENDING[self.language]}</span>'
         except BookError as error:
             if not any(problem.endswith(f": {error}") for problem in self.parsed.problems):  # once a page
-                self.parsed.problems.append(f"{where}: {error}")
+                self.parsed.problems.append(f"{where if isinstance(where, str) else where()}: {error}")
             return MISSING
 
     def where(self, written: str) -> str:
