@@ -97,11 +97,12 @@ def test_every_file_that_a_page_names_exists() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_described_and_spelt_as_the_book_is(page: str) -> None:
-    said = Page(BOOK, BOOK.docs / "developers" / f"{page}.md").text("description")
+    source = Page(BOOK, BOOK.docs / "developers" / f"{page}.md")
+    said = source.text("description")
     assert describe.LEAST["en"] <= describe.columns(said) <= describe.MOST
     assert FRONT_MATTER.match(PAGES[page])
     rules = terms.rules(BOOK)
-    found = [(n, m[0]) for n, line in terms.prose(PAGES[page]) for rule, _ in rules if (m := rule.search(line))]
+    found = [(n, m[0]) for n, line in terms.prose(source) for rule, _ in rules if (m := rule.search(line))]
     assert found == []
 
 
