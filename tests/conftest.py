@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,9 @@ INPUTS = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Programs inherit ignored signals, and `make test &` in a script begins with this one ignored.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     unchanged.configure(config, INPUTS, ROOT)
 
 

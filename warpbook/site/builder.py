@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import active_children, forkserver, get_context, parent_process, resource_tracker
+from multiprocessing import active_children, forkserver, get_context, parent_process, resource_tracker, util
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -222,6 +222,7 @@ def processes() -> ForkServerContext:
     """Processes that begin with MkDocs and its plugins imported."""
     context = get_context("forkserver")
     context.set_forkserver_preload(list(SHARED))
+    shorten_socket_paths()
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C is ours: not for one that still imports
     try:
@@ -229,6 +230,16 @@ def processes() -> ForkServerContext:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
+
+
+def shorten_socket_paths() -> None:
+    """Let the fork server's socket lie in /tmp where TMPDIR is too long: the system limits its path to 107 bytes."""
+    if len(os.fsencode(tempfile.gettempdir())) + len("/pymp-12345678/listener-12345678") > 107:
+        kept, tempfile.tempdir = tempfile.tempdir, "/tmp"
+        try:
+            util.get_temp_dir()  # made once, and removed when this process ends
+        finally:
+            tempfile.tempdir = kept
 
 
 class Job:
