@@ -129,7 +129,7 @@ async function change({ page, told }, kind, to) {
   await page.click(`.wb-languages a[hreflang=${to.startsWith("zh/") ? "zh" : "en"}]`);
   await page.waitForURL((url) => url.pathname === "/" + to);
   const { hash, search } = new URL(page.url());
-  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 300, there, { polling: 20, timeout: 5000 })
+  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 110, there, { polling: 20, timeout: 5000 })
     .catch(() => false); // the browser goes there after it has loaded
   if (decodeURIComponent(hash.slice(1)) !== there || !seen) told(`the switcher of ${from} opened /${to} at "${hash}", not at "${there}"`);
   if (search !== "?a=1") told(`the switcher of ${from} forgot the query: "${search}"`);

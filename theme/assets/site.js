@@ -71,6 +71,20 @@ document.addEventListener("click", (event) => {
   link.search = location.search;
 });
 
+// What is off the screen is laid out when it comes near, which moves the section that the address names away from the top.
+addEventListener("load", () => {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const goes = performance.getEntriesByType("navigation")[0]?.type === "navigate"; // else the reader is put back where they were
+  if (!target?.matches("h2, h3, h4") || !goes) return;
+  let at = scrollY, top;
+  requestAnimationFrame(function again() {
+    if (scrollY !== at || target.getBoundingClientRect().top === top) return; // the reader has gone on, or it lies still
+    target.scrollIntoView({ behavior: "instant" });
+    at = scrollY, top = target.getBoundingClientRect().top;
+    requestAnimationFrame(again);
+  });
+});
+
 // Text also comes to the search box without a key: pasted, spoken, from a method of input. Material listens to keys.
 const box = document.querySelector(".md-search__input");
 box?.addEventListener("input", () => box.dispatchEvent(new KeyboardEvent("keyup")));
