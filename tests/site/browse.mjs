@@ -115,6 +115,7 @@ async function narrow({ page, told }) {
 // whose last is brought to the top; or nothing, for the top of the page.
 async function change({ page, told }, kind, to) {
   const from = new URL(page.url()).pathname;
+  await page.keyboard.press("Shift"); // from here on it is the reader who scrolls
   const there = await page.evaluate(async (kind) => {
     for (const heading of kind ? [...document.querySelectorAll(`article ${kind}[id]`)].reverse() : []) {
       for (let i = 0; i < 3; i++) { // what comes into sight is laid out only then, and moves it
@@ -129,7 +130,7 @@ async function change({ page, told }, kind, to) {
   await page.click(`.wb-languages a[hreflang=${to.startsWith("zh/") ? "zh" : "en"}]`);
   await page.waitForURL((url) => url.pathname === "/" + to);
   const { hash, search } = new URL(page.url());
-  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 110, there, { polling: 20, timeout: 5000 })
+  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 300, there, { polling: 20, timeout: 5000 })
     .catch(() => false); // the browser goes there after it has loaded
   if (decodeURIComponent(hash.slice(1)) !== there || !seen) told(`the switcher of ${from} opened /${to} at "${hash}", not at "${there}"`);
   if (search !== "?a=1") told(`the switcher of ${from} forgot the query: "${search}"`);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
@@ -43,11 +44,24 @@ says.zh = "一起执行的线程。"
 
 @pytest.fixture(scope="session")
 def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole site, as `make site` builds it."""
-    try:
-        return build(book, tmp_path_factory.mktemp("site") / "site")
-    except BookError as error:
-        pytest.fail(str(error), pytrace=False)
+    """The whole site, as `make site` builds it: once for all of pytest's processes."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # each has a folder of its own in it
+    with (folder / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / "site").exists():
+            return folder / "site"
+        try:
+            return build(book, folder / "site")
+        except BookError as error:
+            pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def served(site: Path, serve: Callable[[Path], str]) -> str:
+    """The site's address."""
+    return serve(site)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The site builds strictly, and a real browser finds nothing wrong with it in either language, light or dark."""
+"""The site builds strictly: what it is made of, what is found in it, and what can be taken away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import unchanged
+from addresses import url
 
 from warpbook import tools
 from warpbook.blocks import ends
@@ -25,17 +25,6 @@ from warpbook.exports import downloads, offline, pdf
 from warpbook.pipeline import typography
 from warpbook.site import policy, search
 from warpbook.source import describe, tracks
-
-
-@pytest.fixture(scope="session")
-def served(site: Path, serve: Callable[[Path], str]) -> str:
-    """The site's address."""
-    return serve(site)
-
-
-def url(path: Path, docs: Path) -> str:
-    name = path.relative_to(docs).with_suffix("").as_posix()
-    return "" if name == "index" else f"{name.removesuffix('/index')}/"
 
 
 def test_both_languages_have_the_same_pages(book: Book) -> None:
@@ -80,31 +69,7 @@ def test_no_page_weighs_more_than_it_may(book: Book, site: Path) -> None:
     assert not wrong, "\n".join([*wrong, "if it is worth it: make audit ARGS=--update"])
 
 
-def addresses() -> list[str]:
-    """Every page, and of each article the lab page of one program."""
-    book = here()
-    labs = [f"snippets/{p.parent.name}/{p.stem}/" for article in book.articles() for p in book.programs(article)[:1]]
-    return [url(page, book.docs / "en") for page in book.pages("en")] + labs
-
-
-@pytest.mark.parametrize("page", addresses(), ids=lambda page: page or "home")
-def test_a_browser_finds_nothing_wrong(
-    page: str, site: Path, served: str, look: Callable[..., None], request: pytest.FixtureRequest
-) -> None:
-    pages = [site / page / "index.html", site / "zh" / page / "index.html"]
-    shared = [path for path in site.rglob("*") if path.suffix in (".css", ".js", ".woff2", ".svg", ".png")]
-    unchanged.skip_if_known(request.node, [*pages, *shared], site)
-    look("browse.mjs", served, {"en": page, "zh": f"zh/{page}"})
-
-
-DEVELOPERS = [f"{url(path, here().docs)}" for path in here().developers()]
-
-
-@pytest.mark.parametrize("page", DEVELOPERS)
-def test_a_browser_finds_nothing_wrong_with_the_contributors_pages(
-    page: str, served: str, look: Callable[..., None]
-) -> None:
-    look("browse.mjs", served, {"en": page})
+DEVELOPERS = [url(path, here().docs) for path in here().developers()]
 
 
 def test_the_contributors_pages_are_in_english_only_and_exported_nowhere(site: Path) -> None:

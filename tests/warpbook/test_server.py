@@ -293,7 +293,7 @@ def test_an_ipv6_address_is_served(small: Book) -> None:
 
 
 def test_make_passes_the_port_on(book: Book) -> None:
-    command = ["make", "--dry-run", "serve", "ARGS=--port 8001"]
+    command = ["make", "--no-print-directory", "--dry-run", "serve", "ARGS=--port 8001"]
     done = subprocess.run(command, cwd=book.root, capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines()[-1].endswith("warpbook serve --port 8001")
 

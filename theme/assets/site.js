@@ -71,16 +71,19 @@ document.addEventListener("click", (event) => {
   link.search = location.search;
 });
 
-// What is off the screen is laid out when it comes near, which moves the section that the address names away from the top.
+// What is off the screen is laid out when it comes near, which moves the section that the address names away from the top:
+// go there again until it lies still, or until the reader does something.
 addEventListener("load", () => {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const goes = performance.getEntriesByType("navigation")[0]?.type === "navigate"; // else the reader is put back where they were
   if (!target?.matches("h2, h3, h4") || !goes) return;
-  let at = scrollY, top;
+  let frames = 10, still = 0;
+  for (const input of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(input, () => (frames = 0), { once: true, passive: true });
   requestAnimationFrame(function again() {
-    if (scrollY !== at || target.getBoundingClientRect().top === top) return; // the reader has gone on, or it lies still
+    if (frames-- <= 0 || still > 1) return;
+    const before = target.getBoundingClientRect().top;
     target.scrollIntoView({ behavior: "instant" });
-    at = scrollY, top = target.getBoundingClientRect().top;
+    still = Math.abs(target.getBoundingClientRect().top - before) < 1 ? still + 1 : 0;
     requestAnimationFrame(again);
   });
 });

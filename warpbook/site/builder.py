@@ -255,7 +255,7 @@ class Job:
         theirs.close()
 
     def outcome(self, tell: Tell) -> str:
-        """Wait for the end, passing on what is told; what went wrong, or nothing."""
+        """Wait for the end and pass on what it says; what went wrong, or nothing."""
         try:
             while True:
                 kind, text = self.pipe.recv()

@@ -1,7 +1,7 @@
 """Listings of a page as superfences finds them: one that is shown is one that is collected, by construction.
 
 `Listings` is pymdownx.superfences with one formatter for every language. The formatter collects the listing, with the
-line that its fence stands on, and shows what `draw` makes of it. Whoever wants the listings alone (tests, records,
+line that its fence stands on, and shows what `draw` makes of it. What wants the listings alone (tests, records,
 notebooks) runs the same extension without `draw`: see `find`. Every Python listing is run; there is no way to skip one.
 What is not to be run is shown under another language (`console`, `text`, …). A tag that is in no list is an error, and
 so is a fence that superfences leaves alone, so that nothing is shown as a listing and not collected.
