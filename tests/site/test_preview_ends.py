@@ -42,12 +42,8 @@ class Serving:
     def has_ended(self, children: list[psutil.Process]) -> bool:
         """Whether it ended well, within seconds, and nothing of it is left."""
         said = self.process.communicate(timeout=10)[0]
-        return (self.process.returncode, "Traceback" in said, gone(children), list(self.temporary.iterdir())) == (
-            0,
-            False,
-            True,
-            [],
-        )
+        assert self.process.returncode == 0 and "Traceback" not in said, (self.process.returncode, said)
+        return gone(children) and not list(self.temporary.iterdir())
 
     def clear_away(self) -> None:
         """Kill what a failing test has left."""

@@ -66,7 +66,8 @@ def serve(book: Book, host: str, port: int) -> None:
             server.run(book, folder)
         except BaseException as error:
             errors.append(error)
-        ends.send(b"!")
+        with suppress(OSError):  # nobody listens any more
+            ends.send(b"!")
 
     with temporary_folder() as folder:
         # Nothing is made in this thread: it is free to hear a signal, however long the others are busy.
