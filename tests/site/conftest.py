@@ -16,6 +16,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import unchanged
 from looker import Looker, said
 from recorded import keep, value
 
@@ -128,6 +129,21 @@ def look(looker: Looker) -> Callable[..., None]:
 
     def run(script: str, *given: object, **options: int) -> None:
         told(looker.look(script, *given, **options))
+
+    return run
+
+
+@pytest.fixture
+def look_at_page(
+    site: Path, served: str, look: Callable[..., None], request: pytest.FixtureRequest
+) -> Callable[[str], None]:
+    """Look at a page of the site in both languages, unless it is as it was when this passed."""
+
+    def run(page: str) -> None:
+        pages = [site / page / "index.html", site / "zh" / page / "index.html"]
+        shared = [path for path in site.rglob("*") if path.suffix in (".css", ".js", ".woff2", ".svg", ".png")]
+        unchanged.skip_if_known(request.node, [*pages, *shared], site)
+        look("browse.mjs", served, {"en": page, "zh": f"zh/{page}"})
 
     return run
 

@@ -35,7 +35,7 @@ def claim_table(page: Page, language: str, device: str) -> str:
         return html.escape(hold_together(one.claim.text("text", language)))
 
     rows = [
-        [sentence(one), html.escape(one.shown("predicted")), ledger.measured(one, words),
+        [sentence(one), html.escape(one.shown("predicted")), ledger.measured(one, language),
          ledger.prediction_mark(one, language),
          html.escape(hold_together(sources(one, language, words["published"])) or "–")]
         for one in found

@@ -141,7 +141,8 @@ def gates(book: Book, found: list[Judged], language: str) -> str:
     rows = "".join(
         f"<tr><td>{html.escape(title(book, one.article, language))}</td>"
         f"<td>{html.escape(hold_together(one.claim.text('text', language)))}</td>"
-        f"<td>{html.escape(one.gate(language))}</td><td>{measured(one, words)}</td><td>{gate_mark(one, language)}</td>"
+        f"<td>{html.escape(one.gate(language))}</td><td>{measured(one, language)}</td>"
+        f"<td>{gate_mark(one, language)}</td>"
         f"<td>{html.escape(device_name(one, words))}</td></tr>"
         for one in gated
     )
@@ -168,7 +169,7 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
         (f'<a href="{root}{address}">{article}</a>' if address else article, None),
         (html.escape(hold_together(one.claim.text("text", language))), None),
         (number(one, "predicted", source), one.claim.predicted),
-        (measured(one, words), one.measured),
+        (measured(one, language), one.measured),
         (prediction_mark(one, language), distance(one)),
         (number(one, "published", published), one.claim.published),
         (f"<a{attribute('href', record)}>{html.escape(device_name(one, words))}</a>", None),
@@ -182,12 +183,13 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
     return f'<tr data-article="{one.article}" data-prediction="{verdict(one)}" data-device="{one.device}">{made}</tr>'
 
 
-def measured(one: Judged, words: dict[str, str]) -> str:
-    return (
-        f'<span class="wb-pending">{words["pending"]}</span>'
-        if one.is_pending
-        else f"<strong>{one.shown('measured')}</strong>"
-    )
+def measured(one: Judged, language: str) -> str:
+    return pending_mark(language) if one.is_pending else f"<strong>{one.shown('measured')}</strong>"
+
+
+def pending_mark(language: str) -> str:
+    """What stands in the place of a number that a GPU has not been asked for yet."""
+    return f'<span class="wb-pending">{WORDS[language]["pending"]}</span>'
 
 
 def verdict(one: Judged) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from warpbook.blocks.ledger import pending_mark
 from warpbook.blocks.outputs import Outputs
 from warpbook.book import Book, BookError
 from warpbook.records.records import PendingError
@@ -13,7 +14,6 @@ from warpbook.records.values import Values
 from warpbook.source.pages import Block, Line, Page
 
 MISSING = '<span class="wb-missing">?</span>'
-PENDING = {"en": "not yet measured on a GPU", "zh": "尚未在 GPU 上实测"}
 
 
 Where = str | Callable[[], str]  # page and line, for messages; looked for only where there is one
@@ -69,7 +69,7 @@ class Context:
         try:
             return make()
         except PendingError:
-            return f'<span class="wb-pending">{PENDING[self.language]}</span>'
+            return pending_mark(self.language)
         except BookError as error:
             if not any(problem.endswith(f": {error}") for problem in self.parsed.problems):  # once a page
                 self.parsed.problems.append(f"{where if isinstance(where, str) else where()}: {error}")

@@ -68,6 +68,11 @@ class Claim:
     at_most: float | None = None
 
     @property
+    def label(self) -> str:
+        """As the head of its table has it."""
+        return f"[{Path(self.program).stem}.{self.name}]"
+
+    @property
     def names(self) -> tuple[str, ...]:
         return self.ratio or (str(self.value),)
 
@@ -250,7 +255,7 @@ def judge(claim: Claim, record: dict[str, Any], device: str, waiting: Iterable[s
     try:
         number, unit = measured(claim, part)
     except BookError as error:
-        raise BookError(f"[{Path(claim.program).stem}.{claim.name}]: {error}") from None
+        raise BookError(f"{claim.label}: {error}") from None
     verdict = holds(claim, number) if number is not None and claim.gates else None
     return Judged(device, name, str((part or {}).get("date", "")), claim, unit, number, verdict)
 
@@ -315,7 +320,7 @@ def broken(book: Book, device: str, article: str) -> list[str]:
     """One line for each claim that the device's record does not bear out."""
     out = []
     for one in judged(book, device, article):
-        where = f"{book.relative(file_of(book, article))}: [{Path(one.claim.program).stem}.{one.claim.name}]"
+        where = f"{book.relative(file_of(book, article))}: {one.claim.label}"
         if one.falls_short and one.measured is None:
             out.append(f"{where}: the record of {device} has no {' / '.join(one.claim.names)}")
         elif one.falls_short:
@@ -371,7 +376,7 @@ def live(book: Book, article: str, launches: dict[str, list[dict[str, Any]]]) ->
             one = judge(claim, now, SOFTCUDA)
             if one.holds is False:
                 out.append(
-                    f"{book.relative(file_of(book, article))}: [{Path(claim.program).stem}.{claim.name}] says "
+                    f"{book.relative(file_of(book, article))}: {claim.label} says "
                     f"{one.gate('en')}; softcuda counts {one.shown('measured')} now"
                 )
     return out
