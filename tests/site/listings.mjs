@@ -71,7 +71,7 @@ async function withoutScript() {
     const { top } = line.getBoundingClientRect();
     return [`#${line.id}`, top > 0 && top < innerHeight, getComputedStyle(line, "::before").position];
   });
-  for (let i = 0; i < 200 && !(await target())[1]; i++) await page.waitForTimeout(100); // the browser goes there after it has loaded
+  for (let i = 0; i < 200 && !(await target())[1]; i++) await page.waitForTimeout(100); // the browser goes there when it has drawn
   same("a line without a script", await target(), [line(3), true, "absolute"]);
   await context.close();
 }
