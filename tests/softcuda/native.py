@@ -58,6 +58,16 @@ def sanitizers() -> list[str]:
     return [f"-fsanitize={checks}", "-fno-sanitize=enum", "-fno-sanitize-recover=all"] if checks else []
 
 
+def sources_of(made: str, build: Path) -> set[Path]:
+    """The sources of an object file of the build, under softcuda/: one, or those that are compiled together with it."""
+    target, _, inner = made.removeprefix("CMakeFiles/").partition("/")
+    if not inner.startswith("Unity/"):
+        return {Path(inner).with_suffix("")}
+    together = (build / "CMakeFiles" / target / inner).with_suffix("")
+    return {Path(line.split('"')[1]).relative_to(SOFTCUDA)
+            for line in together.read_text().splitlines() if line.startswith("#include")}  # fmt: skip
+
+
 def objects(*patterns: str) -> list[Path]:
     """Object files of the sources that match, of every SIMD level: "ptx/*.cpp", "machine/lanes_float.cpp"."""
     build = build_folder()
@@ -66,12 +76,14 @@ def objects(*patterns: str) -> list[Path]:
         done = subprocess.run([NINJA, "-C", build, "-j2"], capture_output=True, text=True)
     if done.returncode:
         pytest.fail(f"softcuda does not build:\n{done.stdout[-3000:]}", pytrace=False)
+    # What ninja knows: the folder may hold object files of earlier builds.
+    targets = subprocess.run([NINJA, "-C", build, "-t", "targets", "all"], capture_output=True, text=True, check=True)
+    made = [line.partition(":")[0] for line in targets.stdout.splitlines() if line.partition(":")[0].endswith(".o")]
     sources = {path.relative_to(SOFTCUDA) for pattern in patterns for path in SOURCE.glob(pattern)}
-    found = [path for folder in build.glob("CMakeFiles/*.dir") for path in sorted(folder.rglob("*.cpp.o"))
-             if path.relative_to(folder).with_suffix("") in sources]  # fmt: skip
     # As in the library: where two hold the same inline function, the one for every CPU comes first.
     level = ["baseline.dir", "lanes_generic.dir", "lanes_avx2.dir", "lanes_avx512.dir"]
-    return sorted(found, key=lambda path: level.index(path.relative_to(build / "CMakeFiles").parts[0]))
+    found = [path for path in made if Path(path).parts[1] in level and sources_of(path, build) & sources]
+    return [build / path for path in sorted(found, key=lambda path: (level.index(Path(path).parts[1]), path))]
 
 
 def program(target: Path, sources: list[Path], *flags: str, using: list[Path] | None = None) -> Path:

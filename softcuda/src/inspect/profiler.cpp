@@ -9,7 +9,7 @@
 namespace softcuda::inspect {
 namespace {
 
-const char* name_of(Access access) {
+const char* metric_of(Access access) {
     switch (access) {
         case Access::load: return "load";
         case Access::store: return "store";
@@ -317,8 +317,9 @@ void Profiler::write(const Program& program, const Op& op, const Count& count) {
     for (const auto& [name, t] :
          {std::pair("global", &count.global), std::pair("shared", &count.shared), std::pair("local", &count.local)})
         if (t->requests)
-            out_ << ", \"" << name << "\": {\"access\": \"" << name_of(t->access) << "\", \"requests\": " << t->requests
-                 << ", \"bytes\": " << t->bytes << ", \"sectors\": " << t->sectors << ", \"hits\": " << t->hits
+            out_ << ", \"" << name << "\": {\"access\": \"" << metric_of(t->access)
+                 << "\", \"requests\": " << t->requests << ", \"bytes\": " << t->bytes
+                 << ", \"sectors\": " << t->sectors << ", \"hits\": " << t->hits
                  << ", \"wavefronts\": " << t->wavefronts << ", \"ideal\": " << t->ideal << "}";
     out_ << "}";
 }

@@ -54,9 +54,9 @@ Stride of_special(std::string_view name) {
     return std::nullopt;
 }
 
-class Finder {
+class StrideFinder {
   public:
-    explicit Finder(const ptx::Function& source) : function(source), writers_(writers_of(source)) {
+    explicit StrideFinder(const ptx::Function& source) : function(source), writers_(writers_of(source)) {
         affine.stride.resize(source.registers.size());
     }
     void find() {
@@ -171,7 +171,7 @@ class Finder {
 }  // namespace
 
 AffineValues find_affine_values(const ptx::Function& function) {
-    Finder finder(function);
+    StrideFinder finder(function);
     finder.find();
     return std::move(finder.affine);
 }

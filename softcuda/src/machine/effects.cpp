@@ -7,22 +7,13 @@ namespace softcuda {
 
 using ptx::Instruction;
 
-namespace {
-
-bool has(const Instruction& instruction, std::string_view modifier) {
-    const auto& modifiers = instruction.modifiers;
-    return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
-}
-
-}  // namespace
-
 Effect effect_of(const Instruction& instruction) {
     const Effect effect = operation_table().facts(instruction.opcode).effect;
-    if (effect == Effect::pure && has(instruction, "cc")) return Effect::writes_first;  // and the carry
+    if (effect == Effect::pure && instruction.has("cc")) return Effect::writes_first;  // and the carry
     if (instruction.opcode == "ld" && !instruction.modifiers.empty() && instruction.modifiers[0] == "param")
         return Effect::pure;
     const bool barrier = instruction.opcode == "bar" || instruction.opcode == "barrier";
-    return barrier && has(instruction, "red") ? Effect::unknown : effect;
+    return barrier && instruction.has("red") ? Effect::unknown : effect;
 }
 
 std::vector<int32_t> may_write(const Instruction& instruction) {

@@ -13,9 +13,9 @@ using ptx::OperandKind;
 
 namespace {
 
-class Finder {
+class HoistingFinder {
   public:
-    explicit Finder(const ptx::Function& source) : function(source), writers_(writers_of(source)) {
+    explicit HoistingFinder(const ptx::Function& source) : function(source), writers_(writers_of(source)) {
         of_register_.assign(function.registers.size(), Frequency::block);
     }
     Hoisting find() {
@@ -77,6 +77,6 @@ class Finder {
 Hoisting::Hoisting(const ptx::Function& function)
     : instructions(function.body.size(), Frequency::block), kept(function.registers.size(), false) {}
 
-Hoisting find_hoisting(const ptx::Function& function) { return Finder(function).find(); }
+Hoisting find_hoisting(const ptx::Function& function) { return HoistingFinder(function).find(); }
 
 }  // namespace softcuda

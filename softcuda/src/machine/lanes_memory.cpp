@@ -126,6 +126,17 @@ inline bool load_shared(Warp& warp, const Op& op, uint32_t lanes, const uint32_t
     return true;
 }
 
+// Spaces whose accesses do nothing but resolve their addresses share one function: it asks the instruction which it is.
+inline constexpr auto any_region = static_cast<Region>(0xff);
+
+template <Region region>
+inline void resolve_in(Warp& warp, const Op& op, uint32_t lanes, uint64_t bytes, Access access, uint64_t* at) {
+    if constexpr (region == any_region)
+        resolve_any(warp, op, lanes, bytes, access, at);
+    else
+        resolve<region>(warp, op, lanes, bytes, access, at);
+}
+
 template <Region region, class T, class R, bool vector>
 void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
@@ -156,14 +167,11 @@ void exec_load(Warp& warp, const Op& op, uint32_t lanes) {
     }
     if constexpr (vector) {
         const uint64_t count = op.small[0];
-        if constexpr (region == Region::slot)
-            resolve<region>(warp, op, lanes, sizeof(T), Access::load, at);
-        else
-            resolve<region>(warp, op, lanes, sizeof(T) * count, Access::load, at);
+        resolve_in<region>(warp, op, lanes, sizeof(T) * count, Access::load, at);
         const Rows& rows = *static_cast<const Rows*>(op.extra);
         for (uint64_t e = 0; e < count; ++e) load_row<T, R>(warp.row<R>(rows[e]), lanes, at, e * sizeof(T));
     } else {
-        resolve<region>(warp, op, lanes, sizeof(T), Access::load, at);
+        resolve_in<region>(warp, op, lanes, sizeof(T), Access::load, at);
         R* row = warp.row<R>(op.dst);
         if constexpr (sizeof(T) == sizeof(R)) {
             if (lanes == all_lanes && consecutive(at, sizeof(T))) {
@@ -247,16 +255,13 @@ inline void store_row(const R* row, uint32_t lanes, const uint64_t* at, uint64_t
     });
 }
 
-template <Region region, class T, class R, bool vector>
+template <class T, class R, bool vector>
 [[gnu::noinline]] void store_lanes(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
     uint64_t* at = addresses.at;
     if constexpr (vector) {
         const uint64_t count = op.small[0];
-        if constexpr (region == Region::slot)
-            resolve<region>(warp, op, lanes, sizeof(T), Access::store, at);
-        else
-            resolve<region>(warp, op, lanes, sizeof(T) * count, Access::store, at);
+        resolve_any(warp, op, lanes, sizeof(T) * count, Access::store, at);
         const Rows& rows = *static_cast<const Rows*>(op.extra);
         // Lane after lane: where lanes overlap, the last one's whole vector stays.
         each_active(lanes, [&](int i) {
@@ -266,7 +271,7 @@ template <Region region, class T, class R, bool vector>
             }
         });
     } else {
-        resolve<region>(warp, op, lanes, sizeof(T), Access::store, at);
+        resolve_any(warp, op, lanes, sizeof(T), Access::store, at);
         const R* row = warp.row<R>(op.dst);
         if constexpr (sizeof(T) == sizeof(R)) {
             if (lanes == all_lanes && consecutive(at, sizeof(T))) {
@@ -289,7 +294,7 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
         if (row)
             std::memcpy(row, own.row<R>(op.dst), sizeof(T) * warp_size);
         else
-            store_lanes<region, T, R, vector>(own, op, lanes);
+            store_lanes<T, R, vector>(own, op, lanes);
     });
 }
 
@@ -345,53 +350,70 @@ void exec_affine(Warp& warp, const Op& op, uint32_t lanes) {
 
 // --- choosing among them
 
-template <Region region, class T, class R>
-Exec pick_vector(bool load, bool vector) {
-    if (load) return vector ? exec_load<region, T, R, true> : exec_load<region, T, R, false>;
-    return vector ? exec_store<region, T, R, true> : exec_store<region, T, R, false>;
-}
-
-template <Region region, class T, class R2, class R4, class R8>
-Exec pick_row(int row_bytes, bool load, bool vector) {
-    if constexpr (sizeof(T) <= 2)
-        if (row_bytes == 2) return pick_vector<region, T, R2>(load, vector);
-    if constexpr (sizeof(T) <= 4)
-        if (row_bytes == 4) return pick_vector<region, T, R4>(load, vector);
-    if constexpr (sizeof(T) <= 8)
-        if (row_bytes == 8) return pick_vector<region, T, R8>(load, vector);
-    return nullptr;
-}
-
-template <Region region>
-Exec pick_type(Type type, int row_bytes, bool load, bool vector) {
-    const bool is_signed = load && (type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64);
-    switch (ptx::bytes_of(type)) {
-        case 1:
-            return is_signed ? pick_row<region, int8_t, int16_t, int32_t, int64_t>(row_bytes, load, vector)
-                             : pick_row<region, uint8_t, uint16_t, uint32_t, uint64_t>(row_bytes, load, vector);
-        case 2:
-            return is_signed ? pick_row<region, int16_t, int16_t, int32_t, int64_t>(row_bytes, load, vector)
-                             : pick_row<region, uint16_t, uint16_t, uint32_t, uint64_t>(row_bytes, load, vector);
-        case 4:
-            return is_signed ? pick_row<region, int32_t, int16_t, int32_t, int64_t>(row_bytes, load, vector)
-                             : pick_row<region, uint32_t, uint16_t, uint32_t, uint64_t>(row_bytes, load, vector);
-        case 8: return pick_row<region, uint64_t, uint16_t, uint32_t, uint64_t>(row_bytes, load, vector);
-        case 16:
-            if (row_bytes == 16) return pick_vector<region, unsigned __int128, unsigned __int128>(load, vector);
+// Only what has a way of its own is compiled for its space.
+template <class T, class R>
+Exec pick_load(Region region, bool vector) {
+    constexpr bool quick = sizeof(T) == 4 || sizeof(T) == 8;
+    if (vector) {
+        if constexpr (quick)
+            if (region == Region::shared) return exec_load<Region::shared, T, R, true>;
+        return exec_load<any_region, T, R, true>;
     }
-    return nullptr;
+    switch (region) {
+        case Region::global: return exec_load<Region::global, T, R, false>;
+        case Region::generic: return exec_load<Region::generic, T, R, false>;
+        case Region::kernel_param: return exec_load<Region::kernel_param, T, R, false>;
+        case Region::shared:
+            if constexpr (quick) return exec_load<Region::shared, T, R, false>;
+            [[fallthrough]];
+        default: return exec_load<any_region, T, R, false>;
+    }
+}
+
+template <class T, class R>
+Exec pick_store(Region region, bool vector) {
+    if (vector) return exec_store<any_region, T, R, true>;
+    if constexpr (sizeof(T) == sizeof(R)) {
+        if (region == Region::global) return exec_store<Region::global, T, R, false>;
+        if (region == Region::generic) return exec_store<Region::generic, T, R, false>;
+        if (region == Region::shared) return exec_store<Region::shared, T, R, false>;
+    }
+    return exec_store<any_region, T, R, false>;
+}
+
+template <class T, class R>
+Exec pick_access(Region region, bool load, bool vector) {
+    return load ? pick_load<T, R>(region, vector) : pick_store<T, R>(region, vector);
+}
+
+// By the width of the register, which is no less than that of the type in memory.
+template <class T>
+Exec pick_row(Region region, int row_bytes, bool load, bool vector) {
+    if constexpr (sizeof(T) <= 2)
+        if (row_bytes == 2) return pick_access<T, uint16_t>(region, load, vector);
+    if constexpr (sizeof(T) <= 4)
+        if (row_bytes == 4) return pick_access<T, uint32_t>(region, load, vector);
+    return row_bytes == 8 ? pick_access<T, uint64_t>(region, load, vector) : nullptr;
 }
 
 Exec pick(Region region, Type type, int row_bytes, bool load, bool vector) {
-    switch (region) {
-        case Region::global: return pick_type<Region::global>(type, row_bytes, load, vector);
-        case Region::shared: return pick_type<Region::shared>(type, row_bytes, load, vector);
-        case Region::local: return pick_type<Region::local>(type, row_bytes, load, vector);
-        case Region::constant: return pick_type<Region::constant>(type, row_bytes, load, vector);
-        case Region::kernel_param: return pick_type<Region::kernel_param>(type, row_bytes, load, vector);
-        case Region::slot: return pick_type<Region::slot>(type, row_bytes, load, vector);
-        case Region::generic: return pick_type<Region::generic>(type, row_bytes, load, vector);
-        case Region::cluster: return pick_type<Region::cluster>(type, row_bytes, load, vector);
+    const int bytes = ptx::bytes_of(type);
+    const bool is_signed = type == Type::s8 || type == Type::s16 || type == Type::s32;
+    if (load && is_signed && bytes < row_bytes) {  // the sign is extended
+        if (bytes == 1 && row_bytes == 2) return pick_load<int8_t, int16_t>(region, vector);
+        if (bytes == 1 && row_bytes == 4) return pick_load<int8_t, int32_t>(region, vector);
+        if (bytes == 1 && row_bytes == 8) return pick_load<int8_t, int64_t>(region, vector);
+        if (bytes == 2 && row_bytes == 4) return pick_load<int16_t, int32_t>(region, vector);
+        if (bytes == 2 && row_bytes == 8) return pick_load<int16_t, int64_t>(region, vector);
+        if (bytes == 4 && row_bytes == 8) return pick_load<int32_t, int64_t>(region, vector);
+    }
+    switch (bytes) {
+        case 1: return pick_row<uint8_t>(region, row_bytes, load, vector);
+        case 2: return pick_row<uint16_t>(region, row_bytes, load, vector);
+        case 4: return pick_row<uint32_t>(region, row_bytes, load, vector);
+        case 8: return pick_row<uint64_t>(region, row_bytes, load, vector);
+        case 16:
+            if (row_bytes == 16) return pick_access<unsigned __int128, unsigned __int128>(region, load, vector);
     }
     return nullptr;
 }

@@ -460,7 +460,7 @@ void Machine::set_config(const MachineConfig& config) {
 LaunchResult Machine::launch(const Program& program, const Function& kernel, const LaunchConfig& config) {
     std::lock_guard lock(state_->mutex);
     if (interrupts.load(std::memory_order_relaxed) != config.interrupts)
-        return {.ok = false, .kind = FaultKind::interrupted};  // before it began
+        return {.ok = false, .kind = FaultKind::interrupted, .message = {}};  // before it began
     Family family{state_->config, {}, false, config.interrupts};
     MachineConfig& machine = family.machine;
     machine.shuffle_seed = from_environment("SOFTCUDA_SEED", machine.shuffle_seed);

@@ -16,11 +16,6 @@ using ptx::OperandKind;
 
 namespace {
 
-bool has(const ptx::Instruction& instruction, std::string_view modifier) {
-    return std::find(instruction.modifiers.begin(), instruction.modifiers.end(), modifier) !=
-           instruction.modifiers.end();
-}
-
 bool floats(const ptx::Instruction& instruction) {
     for (const std::string& modifier : instruction.modifiers)
         if (modifier.starts_with("f16") || modifier.starts_with("bf16") || modifier == "f32" || modifier == "f64")
@@ -30,21 +25,21 @@ bool floats(const ptx::Instruction& instruction) {
 
 // Whether what it does in one block may depend on how far other blocks have come.
 bool depends_on_order(const ptx::Instruction& instruction) {
-    if (instruction.opcode == "cp") return has(instruction, "reduce");
-    if (instruction.opcode == "clusterlaunchcontrol") return has(instruction, "try_cancel");
-    const bool shared = has(instruction, "shared") || has(instruction, "shared::cta");
-    if (shared || has(instruction, "local")) return false;
+    if (instruction.opcode == "cp") return instruction.has("reduce");
+    if (instruction.opcode == "clusterlaunchcontrol") return instruction.has("try_cancel");
+    const bool shared = instruction.has("shared") || instruction.has("shared::cta");
+    if (shared || instruction.has("local")) return false;
     // Sums, extremes and bit operations of integers come out the same in any order; inc and dec with several bounds do not.
     const bool atom = instruction.opcode == "atom";
     if (atom || instruction.opcode == "red") {
         for (std::string_view ordered : {"inc", "dec", "exch", "cas"})
-            if (has(instruction, ordered)) return true;
+            if (instruction.has(ordered)) return true;
         const bool used = atom && !instruction.operands.empty() && instruction.operands[0].kind != OperandKind::sink;
         return used || floats(instruction);
     }
     if (instruction.opcode == "ld")
-        return has(instruction, "volatile") || has(instruction, "relaxed") || has(instruction, "acquire") ||
-               has(instruction, "mmio") || has(instruction, "cv");
+        return instruction.has("volatile") || instruction.has("relaxed") || instruction.has("acquire") ||
+               instruction.has("mmio") || instruction.has("cv");
     return false;
 }
 
@@ -58,7 +53,7 @@ constexpr uint32_t shared_limit = 48u << 10;  // bytes of static shared memory: 
 constexpr uint64_t stack_limit = 512u << 10;  // bytes a thread, as on hardware
 constexpr size_t call_limit = 4096;           // functions that call one another in a row
 
-uint32_t rounded(uint64_t value, uint32_t align) { return static_cast<uint32_t>((value + align - 1) / align * align); }
+uint32_t aligned(uint64_t value, uint32_t align) { return static_cast<uint32_t>((value + align - 1) / align * align); }
 
 }  // namespace
 
@@ -213,7 +208,7 @@ void Layout::place_shared() {
             const auto &a = entries[key], &b = entries[other];
             return std::any_of(a.begin(), a.end(), [&](const std::string& kernel) { return b.contains(kernel); });
         };
-        uint32_t offset = rounded(begin, variable.align);
+        uint32_t offset = aligned(begin, variable.align);
         for (bool moved = true; moved;) {
             moved = false;
             for (auto* other : placed) {
@@ -221,7 +216,7 @@ void Layout::place_shared() {
                     other->second.offset >= offset + variable.bytes)
                     continue;
                 if (!together(other->first)) continue;
-                offset = rounded(other->second.offset + other->second.bytes, variable.align);
+                offset = aligned(other->second.offset + other->second.bytes, variable.align);
                 if (offset > shared_limit + begin) throw too_much_shared(*entries[key].begin());
                 moved = true;
             }
@@ -275,7 +270,7 @@ Layout::Depth Layout::depth(const std::string& name, std::set<std::string>& path
             result.recursive = result.recursive || below.recursive;
         }
     path.erase(name);
-    result.bytes += rounded(program_.functions[index->second]->local_bytes, 16);
+    result.bytes += aligned(program_.functions[index->second]->local_bytes, 16);
     return known[name] = result;
 }
 

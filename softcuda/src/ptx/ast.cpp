@@ -1,5 +1,6 @@
 #include "ast.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace softcuda::ptx {
@@ -59,6 +60,10 @@ void mentioned(const Operand& operand, std::vector<int32_t>& registers) {
     if (operand.reg >= 0) registers.push_back(operand.reg);
     if (operand.reg2 >= 0) registers.push_back(operand.reg2);
     for (const Operand& element : operand.elements) mentioned(element, registers);
+}
+
+bool Instruction::has(std::string_view modifier) const {
+    return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
 }
 
 std::string Instruction::text() const {

@@ -95,6 +95,7 @@ struct Instruction {
     Location inner_location;             // innermost line outside headers: the reader's own __device__ function
     uint32_t ptx_line = 0;               // 1-based line of the PTX text
 
+    bool has(std::string_view modifier) const;
     std::string text() const;  // "ld.global.nc.v4.f32", for messages
 };
 
