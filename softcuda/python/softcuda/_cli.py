@@ -178,6 +178,10 @@ def main() -> int:
         from softcuda import _trace
 
         return _trace.main(arguments)
+    if command == "install-pycuda":
+        from softcuda import _pycuda
+
+        return _pycuda.main(arguments)
     if arguments:
         sys.exit(f"softcuda: info takes no arguments, and here is {arguments[0]}")
     return info()

@@ -12,6 +12,7 @@ USAGE = {
     "trace": "softcuda trace --kernel NAME [--block X[,Y[,Z]]] [--launch N] [--steps N] [-o FILE] [-m] PROGRAM"
     " [ARGUMENTS...]",
     "info": "softcuda info",
+    "install-pycuda": "softcuda install-pycuda [--reinstall] [--no-build-isolation]",
 }
 SEED = "--seed N        shuffle the order of warps and blocks; 0: do not"
 JSON = "--json FILE     write JSON into FILE and no table"
@@ -36,6 +37,11 @@ HELP = {
         MODULE,
     ),
     "info": ("Print what a program would run on, and why.",),
+    "install-pycuda": (
+        "Build PyCUDA from its sources, install it into this environment and run a kernel with it.",
+        "--reinstall           also where a PyCUDA is installed that runs",
+        "--no-build-isolation  build with the setuptools and the NumPy of this environment",
+    ),
 }  # fmt: skip
 
 
@@ -45,7 +51,7 @@ def help_on(command: str) -> str:
 
 
 def help_on_all() -> str:
-    lines = [f"  {command:<9} {HELP[command][0]}" for command in USAGE]
+    lines = [f"  {command:<15} {HELP[command][0]}" for command in USAGE]
     return "\n".join(
         [
             "A CUDA device made of software.",

@@ -1,0 +1,12 @@
+// What PyCUDA asks of NVIDIA's header of this name, which is in a package of its own.
+#pragma once
+
+#include <cuda.h>
+
+typedef enum CUoutput_mode_enum { CU_OUT_KEY_VALUE_PAIR = 0, CU_OUT_CSV = 1 } CUoutput_mode;
+
+extern "C" {
+CUresult CUDAAPI cuProfilerInitialize(const char* configuration, const char* output, CUoutput_mode mode);
+CUresult CUDAAPI cuProfilerStart(void);
+CUresult CUDAAPI cuProfilerStop(void);
+}
