@@ -5,7 +5,7 @@ A step is one PTX instruction of one warp, in the order in which they ran.  The 
 named memories.
 
     {"format": "softcuda trace 1",
-     "kernel": "sum", "launch": 1, "grid": [4, 1, 1], "block": [64, 1, 1], "traced": [0, 0, 0],
+     "kernel": "sum", "name": "sum", "launch": 1, "grid": [4, 1, 1], "block": [64, 1, 1], "traced": [0, 0, 0],
      "complete": true, "message": "",       false if the block has more steps, or did not end; the message says why
      "steps_in_block": 118,
      "files": ["kernel.cu"], "source": [{"7": "    out[i] = a[2 * i];"}],      a file's lines that steps come from
@@ -260,6 +260,7 @@ class Reader:
         return {
             "format": FORMAT,
             "kernel": head["trace"],
+            "name": head["name"],
             "launch": launch,
             "grid": head["grid"],
             "block": head["block"],
@@ -361,7 +362,10 @@ def missing(readers: list[Reader], kernel: str, launch: int) -> str:
     counts: dict[str, int] = {}
     for one in every:
         counts[one["launch"]] = counts.get(one["launch"], 0) + 1
-    told = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in counts.items())
+    names = {one["launch"]: one["name"] for one in every}
+    told = ", ".join(
+        f"{names[symbol]} ({count} times)" if count > 1 else names[symbol] for symbol, count in counts.items()
+    )
     mangled = f"_Z{len(kernel)}{kernel}"
     of_it = sum(count for name, count in counts.items() if name == kernel or name.startswith(mangled))
     if of_it:
@@ -422,6 +426,8 @@ def write(readers: list[Reader], kernel: str, block: list[int], launch: int, ste
     count = sum(step[0] != "barrier" for step in trace["steps"])
     words = f"{count:,} steps of block ({','.join(map(str, block))}), launch {launch} of {kernel}, are in {file}"
     print(f"softcuda: {words}", file=sys.stderr)
+    if not any(operation["line"] for operation in trace["operations"]):
+        print("softcuda: the trace names no source lines: line unknown: compile with -lineinfo", file=sys.stderr)
     if trace["message"]:
         more = "; --steps N for more" if found.last and not found.last["message"] else ""
         print(f"softcuda: the trace is partial: {trace['message'].splitlines()[0]}{more}", file=sys.stderr)

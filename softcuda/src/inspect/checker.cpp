@@ -77,9 +77,9 @@ void Checker::launch_end(const Program&, const Function& kernel, const LaunchCon
     if (!result.ok && result.kind != FaultKind::interrupted && first_time(name_of(result.kind), 0, 0)) {
         const Known* known = result.address ? find(result.address) : nullptr;
         out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(name_of(result.kind))
-             << ", \"kernel\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
-             << ", \"block\": " << triple(config.block) << ", \"message\": " << quoted(result.message)
-             << ", \"address\": " << result.address;
+             << ", \"kernel\": " << quoted(kernel.name) << ", " << shown_name(kernel)
+             << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
+             << ", \"message\": " << quoted(result.message) << ", \"address\": " << result.address;
         if (known) out_ << allocation_text(known->allocation, result.address);
         out_ << "}" << end_line;
     }

@@ -19,8 +19,9 @@ std::string Checker::told_of(const Who& who) {
     const auto& block = own.blocks[who.block];
     const Dim3 thread{who.thread % shape.x, who.thread / shape.x % shape.y, who.thread / (shape.x * shape.y)};
     return "{\"does\": " + quoted(who.access) + ", \"file\": " + quoted(own.program->files[line.file]) +
-           ", \"line\": " + std::to_string(line.line) + ", \"instruction\": " + quoted(line.text) +
-           ", \"block\": " + triple({block[0], block[1], block[2]}) + ", \"thread\": " + triple(thread) + "}";
+           ", \"line\": " + std::to_string(line.line) + ", \"ptx_line\": " + std::to_string(line.ptx_line) +
+           ", \"instruction\": " + quoted(line.text) + ", \"block\": " + triple({block[0], block[1], block[2]}) +
+           ", \"thread\": " + triple(thread) + "}";
 }
 
 std::pair<std::string, std::string> Checker::told(const char* kind, const char* what, const char* space,
@@ -34,8 +35,9 @@ std::pair<std::string, std::string> Checker::told(const char* kind, const char* 
     std::string a = place(first), b = second ? place(*second) : "";
     if (b < a) std::swap(a, b);
     std::string text = "{\"program\": " + std::to_string(own.program->function_base) + ", \"kind\": " + quoted(kind) +
-                       ", \"what\": " + quoted(what) + ", \"kernel\": " + quoted(own.kernel->name) +
-                       ", \"grid\": " + triple(own.config->grid) + ", \"block\": " + triple(own.config->block);
+                       ", \"what\": " + quoted(what) + ", \"kernel\": " + quoted(own.kernel->name) + ", " +
+                       shown_name(*own.kernel) + ", \"grid\": " + triple(own.config->grid) +
+                       ", \"block\": " + triple(own.config->block);
     if (*space) text += ", \"space\": " + quoted(space);
     if (at) {
         text += ", \"address\": " + std::to_string(address) + ", \"bytes\": " + std::to_string(at->event.bytes);

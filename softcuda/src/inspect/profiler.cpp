@@ -45,8 +45,9 @@ void Profiler::queued() {
 void Profiler::launch_begin(const Program&, const Function& kernel, const LaunchConfig& config) {
     {
         std::lock_guard lock(mutex_);
-        out_ << "{\"begins\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
-             << ", \"block\": " << triple(config.block) << ", \"depth\": " << launches_.size() << "}" << end_line;
+        out_ << "{\"begins\": " << quoted(kernel.name) << ", " << shown_name(kernel)
+             << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
+             << ", \"depth\": " << launches_.size() << "}" << end_line;
     }
     const uint32_t shared = kernel.static_shared + config.dynamic_shared;
     Launch launch{shared < l1_bytes_ ? l1_bytes_ - shared : 0, {}};
@@ -278,9 +279,9 @@ void Profiler::launch_end(const Program& program, const Function& kernel, const 
     const OccupancyLimits& fits = config.occupancy;
     const int blocks = std::min({fits.warps, fits.registers, fits.shared, fits.blocks});
     const uint64_t warps = (config.block.count() + warp_size - 1) / warp_size;
-    out_ << "{\"kernel\": " << quoted(kernel.name) << ", \"program\": " << program.function_base
-         << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
-         << ", \"ok\": " << (result.ok ? "true" : "false")
+    out_ << "{\"kernel\": " << quoted(kernel.name) << ", " << shown_name(kernel)
+         << ", \"program\": " << program.function_base << ", \"grid\": " << triple(config.grid)
+         << ", \"block\": " << triple(config.block) << ", \"ok\": " << (result.ok ? "true" : "false")
          << ", \"launch\": {\"launch__registers_per_thread\": " << std::max(16, kernel.registers)
          << ", \"launch__shared_mem_per_block_static\": " << kernel.static_shared
          << ", \"launch__shared_mem_per_block_dynamic\": " << config.dynamic_shared

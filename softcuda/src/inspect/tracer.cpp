@@ -62,11 +62,11 @@ Tracer::Tracer(const std::string& record, WantedTrace wanted) : wanted_(std::mov
 void Tracer::launch_begin(const Program& program, const Function& kernel, const LaunchConfig& config) {
     const bool wanted = called(kernel.name, wanted_.kernel) && ++launches_ == wanted_.launch;
     running_.push_back(wanted);
-    out_ << "{\"launch\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
-         << ", \"block\": " << triple(config.block) << "}" << end_line;
+    out_ << "{\"launch\": " << quoted(kernel.name) << ", " << shown_name(kernel)
+         << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block) << "}" << end_line;
     if (!wanted) return;
     program_ = &program;
-    out_ << "{\"trace\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
+    out_ << "{\"trace\": " << quoted(kernel.name) << ", " << shown_name(kernel) << ", \"grid\": " << triple(config.grid)
          << ", \"block\": " << triple(config.block) << ", \"sources\": {";
     const char* separator = "";
     for (const auto& [file, text] : program.sources) {
