@@ -173,6 +173,10 @@ CUresult cuDriverGetVersion(int* version) {
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     return with_device([&](Device&) {
         require(device);
+        if (ordinal >= device_count())
+            fail(CUDA_ERROR_INVALID_DEVICE, "there is no device " + std::to_string(ordinal) +
+                                                ", the first is 0: SOFTCUDA_DEVICES=" + std::to_string(ordinal + 1) +
+                                                " gives " + std::to_string(ordinal + 1));
         *device = driver::device(ordinal).ordinal;
     });
 }
