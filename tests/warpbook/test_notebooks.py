@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import functools
+import hashlib
 import html
 import json
 import os
@@ -32,8 +34,7 @@ from warpbook.source.pages import Page
 BOOK = here()
 HOME = "https://example.org/book/"
 PROGRAMS = [
-    BOOK.snippets / name
-    for name in ("reduction/shuffles.py", "programming-model/async_error.py", "reading-papers/cocitation.py")
+    BOOK.snippets / name for name in ("reduction/shuffles.py", "programming-model/async_error.py", "attention/wgmma.py")
 ]
 ARTICLES = [path.stem for path in BOOK.in_reading_order("en") if Page(BOOK, path).python]
 
@@ -90,11 +91,14 @@ def cells_of(text: str, kind: str = "") -> list[dict[str, Any]]:
     return [cell for cell in json.loads(text)["cells"] if kind in ("", cell["cell_type"])]
 
 
+@functools.cache
+def markdown_with_folds(article: str, language: str) -> str:
+    return plain.markdown(parse(Page(BOOK, BOOK.page_of(article, language)), language, Values(BOOK)), folds=True)
+
+
 def taken(article: str, language: str = "en") -> str:
-    path = BOOK.page_of(article, language)
-    page = Page(BOOK, path)
-    text = plain.markdown(parse(page, language, Values(BOOK)), folds=True)
-    return notebooks.of_page(page, text, language, HOME, "NVIDIA H200")
+    page = Page(BOOK, BOOK.page_of(article, language))
+    return notebooks.of_page(page, markdown_with_folds(article, language), language, HOME, "NVIDIA H200")
 
 
 def small_page(small: Book, write: Callable[[str, str], Path], text: str, name: str = "x") -> str:
@@ -231,7 +235,7 @@ def test_what_pip_cannot_install_is_said_in_two_lines(tmp_path):
 
 
 def test_jupyter_shows_these_two_lines_and_no_traceback():
-    cell = re.search(r"^class SetupError.*?(?=\n\n\n)", setup_cell(), re.DOTALL | re.MULTILINE)[0]
+    cell = re.search(r"^class SetupError.*?(?=\n\n)", setup_cell(), re.DOTALL | re.MULTILINE)[0]
     scope: dict[str, Any] = {}
     exec(cell, scope)
     assert scope["SetupError"]("one\ntwo")._render_traceback_() == ["one\ntwo"]
@@ -245,7 +249,7 @@ def test_the_helper_is_packed_in_a_folded_cell_that_says_what_it_holds(small, wr
     title, about, *_ = source(cell).splitlines()
     assert title == '# @title Helpers: write 2 files to snippets/ { display-mode: "form" }'
     packed = base64.b64decode(re.search(r'^PACKED = "(.*)"$', source(cell), re.MULTILINE)[1])
-    assert "warpbench.py, b.py" in about and notebooks.hashlib.sha256(packed).hexdigest() in about
+    assert "warpbench.py, b.py" in about and hashlib.sha256(packed).hexdigest() in about
     there = tmp_path / "there"
     there.mkdir()
     monkeypatch.chdir(there)

@@ -25,6 +25,9 @@ from warpbook.run.hashes import needed
 from warpbook.source.pages import Page
 
 CODE = Path(__file__).with_name("first_cells")
+OR_SKIP = (CODE / "or_skip.py").read_text("utf-8")
+MAY_SKIP = re.compile(r"\bwb\.(?:needs\(|SKIPPED\b)")
+SKIPS_AT_ONCE = re.compile(r"^wb\.needs\(", re.MULTILINE)  # a module, when it is imported
 LONG_KERNEL = 60  # lines; a longer one is folded
 HIDDEN = {"cellView": "form", "jupyter": {"source_hidden": True}}  # in Colab, and in JupyterLab
 HIDDEN_ANSWER = {**HIDDEN, "collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
@@ -84,14 +87,16 @@ def notebook(book: Book, program: Path, language: str, home: str) -> str:
     files, kernels = needed_files(book, [code], program.parent.name, own)
     if "__file__" in code or f'"{program.name}"' in code:  # it runs itself in other processes
         files[own] = code
+    skips = bool(MAY_SKIP.search(code))
+    then = [OR_SKIP] * skips + [f'__file__ = "{own}"\nsys.argv = [__file__]']
     url = f"{home}{ends.address(book, program).removesuffix('.py')}/"
     about = WORDS[language]["program"].format(book=BOOKS[language], url=url)
     cells = [
         cell("markdown", f"# {plain.literally(name)}\n\n{about}"),
         setup(language, home),
-        helpers(files, kernels, program.parent.name, language, f'__file__ = "{own}"\nsys.argv = [__file__]'),
+        helpers(files, kernels, program.parent.name, language, "\n\n".join(then)),
         *(kernel(path, text) for path, text in kernels.items()),
-        *(cell("code", part) for part in parts(code)),
+        *(cell("code", or_skip(part) if skips and part.startswith("if __name__") else part) for part in parts(code)),
     ]
     return as_text(cells)
 
@@ -108,24 +113,28 @@ def of_page(page: Page, text: str, language: str, home: str, device: str) -> str
     url = published(path, home)
     title, _, rest = text.partition("\n") if text.startswith("# ") else (f"# {page.title}", "", text)
     about = WORDS[language]["page"].format(book=BOOKS[language], url=url, device=plain.literally(device))
-    skips = (CODE / "or_skip.py").read_text("utf-8") if "wb.needs(" in text else ""
-    cells = [
-        cell("markdown", f"{title}\n\n{about}"),
-        setup(language, home),
-        helpers(files, kernels, page.article, language, skips),
-    ]
+    body: list[dict[str, Any]] = []
     written: set[str] = set()
+    may_skip = False
     for one in plain.cells(with_links(with_notes(rest), path, home)):
         if one.kind == "markdown":
-            cells += [cell("markdown", part) for part in sections(with_definitions(one.source))]
+            body += [cell("markdown", part) for part in sections(with_definitions(one.source))]
             continue
-        _, wanted, _ = needed(page.book, [one.source], page.article, page.name)
-        cells += [kernel(path, kernels[path]) for path in wanted if path not in written]
+        modules, wanted, _ = needed(page.book, [one.source], page.article, page.name)
+        body += [kernel(path, kernels[path]) for path in wanted if path not in written]
         written |= set(wanted)
-        source = f"%%or_skip\n{one.source}" if re.search(r"\bwb\.needs\(", one.source) else one.source
-        made = cell("code", source, outputs(one.output, one.caption))
-        cells.append({**made, "metadata": HIDDEN_ANSWER} if one.folded else made)
-    return as_text(cells)
+        skips = MAY_SKIP.search(one.source) or any(SKIPS_AT_ONCE.search(code) for code in modules.values())
+        may_skip = may_skip or bool(skips)
+        made = cell("code", or_skip(one.source) if skips else one.source, outputs(one.output, one.caption))
+        body.append({**made, "metadata": HIDDEN_ANSWER} if one.folded else made)
+    return as_text(
+        [
+            cell("markdown", f"{title}\n\n{about}"),
+            setup(language, home),
+            helpers(files, kernels, page.article, language, OR_SKIP if may_skip else ""),
+            *body,
+        ]
+    )
 
 
 def address(lab: str) -> str:
@@ -284,6 +293,11 @@ def cell(
     out: dict[str, Any] = {"cell_type": kind, "metadata": HIDDEN if folded else {}}
     out["source"] = source.strip("\n").splitlines(keepends=True)
     return out if kind == "markdown" else {**out, "execution_count": None, "outputs": printed or []}
+
+
+def or_skip(code: str) -> str:
+    """A cell that may say that the device lacks something; the notebook then goes on with the next."""
+    return f"%%or_skip\n{code}"
 
 
 def kernel(path: str, text: str) -> dict[str, Any]:
