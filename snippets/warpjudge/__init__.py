@@ -1,6 +1,7 @@
 """Judge a CUDA kernel: right or wrong, why, at which line, and within its budget of counters.
 
-docs/developers/exercises.md describes exercises and verdicts.  The judge needs NumPy, PyCUDA and softcuda, so that it also works in a notebook away from the book.
+docs/developers/exercises.md describes exercises and verdicts.  The judge needs NumPy, PyCUDA and softcuda, so that it
+also works in a notebook away from the book.
 """
 
 from warpjudge.exercise import (

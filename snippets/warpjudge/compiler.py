@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NAME = "answer.cu"  # what nvcc calls the answer
-SECONDS = 20
+CPU_SECONDS = 30
 MEMORY = 4 << 30
 MOST_BYTES = 64 << 10  # of an answer
 KEPT = 64  # compiled answers
@@ -60,10 +60,12 @@ class Compiled:
 class Compilation:
     """nvcc at work on one answer, in `folder`; the PTX of an answer that was compiled before comes from `cache`."""
 
-    def __init__(self, source: str, folder: Path, cache: Path | None, architecture: str = "sm_90") -> None:
+    def __init__(
+        self, source: str, folder: Path, cache: Path | None, seconds: float = 20, architecture: str = "sm_90"
+    ) -> None:
         from softcuda import _toolkit
 
-        self.folder = folder
+        self.folder, self.seconds = folder, seconds
         nvcc = _toolkit.stand_in() / "nvcc"
         options = ["--cubin", f"-arch={architecture}", "-lineinfo"]
         identity = f"{TAG} {options} {_toolkit.nvidia()} {nvcc.stat().st_mtime_ns} {source}"
@@ -97,7 +99,7 @@ class Compilation:
         if self.found is not None or self.process is None:
             return self.found or Compiled()
         try:
-            said, _ = self.process.communicate(timeout=SECONDS)
+            said, _ = self.process.communicate(timeout=self.seconds)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return Compiled(timed_out=True)
@@ -130,7 +132,7 @@ class Compilation:
 
 
 def _limits() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 20, 64 << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -87,7 +87,24 @@ def most(lines: list[Row], key: str) -> Row:
     return max(lines, key=lambda row: row[key], default={"line": 0, key: 0})
 
 
-def over(budget: Budget, found: dict[str, float], lines: list[Row], slack: float = 1.0, names: Any = None) -> list[Row]:
+def widest(operations: list[dict[str, Any]], kind: str) -> tuple[Row, float]:
+    """The instruction that touches most sectors beyond what its bytes need, and how many elements apart lanes are."""
+    known = [one for one in operations if (one.get("global") or {}).get("access") == kind and one["global"]["requests"]]
+    if not known:
+        return {"line": 0}, 1.0
+    worst = max(known, key=lambda one: one["global"]["sectors"] - one["global"]["bytes"] / 32)
+    traffic = worst["global"]
+    return worst, 32 * traffic["sectors"] / max(1, traffic["bytes"])
+
+
+def over(
+    budget: Budget,
+    found: dict[str, float],
+    lines: list[Row],
+    operations: list[dict[str, Any]],
+    slack: float = 1.0,
+    names: Any = None,
+) -> list[Row]:
     """What exceeds the budget, as messages without words; the furthest above its limit first."""
     exceeded = []
     for name, limit in budget.limits().items():
@@ -97,14 +114,8 @@ def over(budget: Budget, found: dict[str, float], lines: list[Row], slack: float
         values: Row = {"value": round(value, 1), "limit": limit}
         if name.startswith("sectors_per"):
             kind = "load" if name.endswith("load") else "store"
-            sectors, requests = f"{kind}_sectors", f"{kind}s"
-            worst = max(
-                (row for row in lines if row[requests]),
-                key=lambda row: row[sectors] - 4 * row[requests],
-                default={"line": 0, sectors: 0, requests: 1},
-            )
-            stride = worst[sectors] / max(1, worst[requests]) / 4
-            values |= {"operation": kind, "stride": f"{stride:.0f}" if stride < 7.5 else "≥ 8", "kind": "float"}
+            worst, stride = widest(operations, kind)
+            values |= {"operation": kind, "stride": f"{stride:.0f}" if stride < 7.5 else "8+"}
         elif name == "bank_conflicts":
             worst = most(lines, "conflicts")
             requests_shared = max(1, worst.get("shared", 1))
@@ -119,7 +130,13 @@ def over(budget: Budget, found: dict[str, float], lines: list[Row], slack: float
             values |= {"operation": "loaded" if kind == "load" else "stored"}
         else:
             worst = most(lines, {"diverged_branches": "diverged", "atomics": "atomics"}.get(name, "barriers"))
+        scattered = name.startswith("sectors_per") and stride < 1.5
         exceeded.append(
-            {"cause": CAUSES[name], "values": values, "line": worst["line"], "excess": value / max(limit, 1e-9)}
+            {
+                "cause": "scattered" if scattered else CAUSES[name],
+                "values": values,
+                "line": worst["line"],
+                "excess": value / max(limit, 1e-9),
+            }
         )
     return sorted(exceeded, key=lambda one: -one["excess"])

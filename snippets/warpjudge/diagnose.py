@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -160,20 +161,21 @@ def misplaced(failure: Failure) -> Cause | None:
     for j in origin:
         shift = int(j) - first
         if abs(shift) < 64 and sum(i + shift in o for i, o in known) >= 0.9 * len(known):
-            return Cause("shifted", about | {"shift": abs(shift), "direction": "earlier" if shift < 0 else "later"})
+            return Cause("shifted", about | {"shift": abs(shift), "other_at": place(failure, int(j))})
     if failure.want.ndim == 2:
         rows, columns = failure.want.shape
         turned = [(i % columns) * rows + i // columns for i, _ in known]
         swapped = [(i % columns) * columns + i // columns for i, _ in known]
-        for guess in (turned, swapped):
+        back = [(i % rows) * columns + i // rows for i, _ in known]
+        for guess in (turned, swapped, back):
             if sum(g in o for g, (_, o) in zip(guess, known, strict=True)) >= 0.9 * len(known):
                 return Cause("transposed", about)
         pitches = {rows, columns + 1, columns - 1, 32, -(-columns // 32) * 32} - {columns}
         for pitch in sorted(p for p in pitches if p > 0):
             guess = [i // columns * pitch + i % columns for i, _ in known]
             if sum(g in o for g, (_, o) in zip(guess, known, strict=True)) >= 0.9 * len(known):
-                return Cause("pitch", about | {"other": int(origin[0]), "pitch": pitch, "columns": columns})
-    return Cause("misplaced", about | {"other": int(origin[0])})
+                return Cause("pitch", about | {"pitch": pitch, "columns": columns})
+    return Cause("misplaced", about | {"other_at": place(failure, int(origin[0]))})
 
 
 def factor(failure: Failure) -> Cause | None:
@@ -188,6 +190,10 @@ def factor(failure: Failure) -> Cause | None:
     return None
 
 
+# What may be said better of another size; the last one is said only if there is nothing else.
+VAGUE = ("factor", "misplaced", "constant", "not-written", "miscounted", "nan", "different")
+# What a finding of the checker's explains.
+EXPLAINED = ("miscounted", "nan", "different", "factor", "constant", "misplaced", "rounding")
 EXPLANATIONS: tuple[Callable[[Failure], Cause | None], ...] = (
     not_written,
     not_finite,
@@ -204,8 +210,8 @@ def only_at(failing: list[tuple[int, ...]], passing: list[tuple[int, ...]], bloc
     """What the sizes that fail have in common, and those that pass have not."""
     if not passing or any(len(size) != 1 for size in failing + passing):
         return None
-    for step in sorted({block, 32}, reverse=True):
-        if all(n % step for (n,) in failing) and all(n % step == 0 for (n,) in passing):
-            return {"kind": "multiples", "block": step}
+    step = math.gcd(*(n for (n,) in passing))
+    if step >= min(block, 32) and all(n % step for (n,) in failing):
+        return {"kind": "multiples", "block": step}
     least, most = min(n for (n,) in failing), max(n for (n,) in passing)
     return {"kind": "larger", "block": most} if most < least and most > 1 else None

@@ -30,8 +30,8 @@ class Judge:
     compiled answers.  Use it in a `with`, or call `close`; two of them are independent of each other.
     """
 
-    def __init__(self, *, keep_warm: bool = True, cache: Path | None = None) -> None:
-        self.keep_warm, self.cache = keep_warm, cache
+    def __init__(self, *, keep_warm: bool = True, cache: Path | None = None, compile_seconds: float = 20) -> None:
+        self.keep_warm, self.cache, self.compile_seconds = keep_warm, cache, compile_seconds
         self._spare: _Worker | None = None
         self._current: _Worker | None = None
         self._lock = threading.Lock()  # one job at a time
@@ -71,6 +71,7 @@ class Judge:
             "seed": secrets.randbits(32) if seed is None else seed,
             "mode": mode,
             "section": section,
+            "compile_seconds": self.compile_seconds,
             "cache": str(self.cache) if self.cache else "",
         }
         stops = self._stops
@@ -134,7 +135,7 @@ class _Worker:
     """One process with a folder of its own, good for one judgement."""
 
     def __init__(self, warm: bool = False) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="warpjudge-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=limits.FOLDER))
         environment = {
             name: value
             for name, value in os.environ.items()

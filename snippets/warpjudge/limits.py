@@ -8,8 +8,8 @@ import resource
 import signal
 import subprocess
 
-PRINTED = 1 << 20  # bytes that may be printed into a file, records of softcuda's included
-FILES = 64 << 20
+FOLDER = "warpjudge-"  # what the name of a judgement's folder begins with
+FILES = 64 << 20  # bytes of a file: what a kernel prints, softcuda's records
 MEMORY = 8 << 30  # of addresses; softcuda's device memory is SOFTCUDA_MEMORY
 CPU_SECONDS = 30
 

@@ -178,18 +178,38 @@ def check(exercise: Exercise, ptx: str, kernel: str, seed: int) -> dict[str, Any
         else:
             passing.append(size)
     if failures and "endless" not in answer:
-        failure, size = failures[0]
-        if "fault" not in answer:
-            kept = keeps_state(device, failure)
-            probe(device, failure)
-        else:
-            kept = None
-        cause = kept or diagnose.cause_of(failure)
+        usable = None if "fault" in answer else device
+        failure, cause = most_telling([failure for failure, _ in failures], usable)
         threads = failure.launch.threads
         block = threads[0] * threads[1] * threads[2]
         cause.values["only"] = diagnose.only_at([size for _, size in failures], passing, block)
-        beside.insert(0, as_message(cause, size))
+        beside.insert(0, as_message(cause, failure.size))
     return answer
+
+
+def most_telling(failures: list[Failure], device: Device | None) -> tuple[Failure, Cause]:
+    """The failure that says most about its cause: one element says less than four, "different" less than a pattern.
+
+    `device`: where more may be launched; None after a fault.
+    """
+    if device and (kept := keeps_state(device, failures[-1])):
+        return failures[-1], kept
+    small = [one for one in failures if one.want.size < 4 and len(one.inputs) and largest(one) < 4]
+    rest = [one for one in failures if not any(one is other for other in small)]
+    chosen = [*rest[:3], *rest[len(rest) // 2 :][:1], *rest[-1:], *small[:1]]
+    found = []
+    for failure in chosen:
+        if device:
+            probe(device, failure)
+        cause = diagnose.cause_of(failure)
+        if cause.name not in diagnose.VAGUE:
+            return failure, cause
+        found.append((failure, cause))
+    return min(found, key=lambda one: diagnose.VAGUE.index(one[1].name))
+
+
+def largest(failure: Failure) -> int:
+    return max((np.size(value) for value in failure.inputs.values()), default=0)
 
 
 def keeps_state(device: Device, failure: Failure) -> Cause | None:
@@ -227,6 +247,7 @@ def probe(device: Device, failure: Failure) -> None:
         device.reload()
         done = device.run(given, shapes_of(want), failure.launch)
         if done.fault or done.endless:
+            failure.counts.clear()
             return
         got = done.outputs[failure.name].astype(np.float64)
         reference = want[failure.name].astype(np.float64)

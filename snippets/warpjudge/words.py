@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,17 @@ def sentence(cause: str, values: dict[str, Any], language: str, size: list[int] 
         else:
             filled[key] = value
     filled["size"] = size_words(size) if size else ""
+    if "only" not in filled:
+        filled["only"] = ""
     template = (text or {}).get(language) or table()["cause"][cause][language]
-    line = fill(template, filled).strip()
-    return line.removeprefix("：").removeprefix(": ").rstrip("。" if line.endswith("。。") else "")
+    line = singular(fill(template, filled).strip()) if language == "en" else fill(template, filled).strip()
+    return line.removeprefix("：").removeprefix(": ").rstrip(".。")
+
+
+def singular(text: str) -> str:
+    return re.sub(
+        r"\b1(?:\.0)? (barrier|byte|bank conflict|time|rounding|request|element|instruction)s\b", r"1 \1", text
+    )
 
 
 def section(cause: str) -> str:
@@ -78,4 +87,5 @@ def counters(found: dict[str, float], budget: dict[str, float], language: str) -
         tail = fill(rows["budget"][language], {"limit": f"{limit:g}"}) if limit else ""
         parts.append(fill(rows[name][language], {"value": text}) + tail)
     comma, mark = ("，", "；") if language == "zh" else (", ", "; ")
-    return mark + comma.join(parts) if parts else ""
+    line = mark + comma.join(parts) if parts else ""
+    return singular(line) if language == "en" else line

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -37,6 +38,7 @@ def main() -> int:
         import_everything()
     line = sys.stdin.readline()
     if not line:
+        leave_nothing()
         return 0
     threading.Thread(target=end_with_the_caller, daemon=True).start()
     job = json.loads(line)
@@ -53,7 +55,14 @@ def main() -> int:
 
 def end_with_the_caller() -> None:
     sys.stdin.read()
+    leave_nothing()
     os.killpg(0, signal.SIGKILL)
+
+
+def leave_nothing() -> None:
+    """Remove this process's folder: the caller does, if it lives."""
+    if Path.cwd().name.startswith(limits.FOLDER):
+        shutil.rmtree(Path.cwd(), ignore_errors=True)
 
 
 def import_everything() -> None:
@@ -112,7 +121,7 @@ class Judgement:
         source = self.job["source"]
         if messages := self.refuse(source):
             return self.done(found | {"verdict": "compile", "messages": messages})
-        compilation = compiler.Compilation(source, self.folder, self.cache)
+        compilation = compiler.Compilation(source, self.folder, self.cache, self.job["compile_seconds"])
         self.exercise = load(self.job["folder"])
         self.section = self.job.get("section", "")
         import_everything()
@@ -141,7 +150,7 @@ class Judgement:
     def compile_messages(self) -> list[dict[str, Any]]:
         done = self.compiled
         if done.timed_out:
-            return [self.say("compile", "compile-time", {"seconds": compiler.SECONDS})]
+            return [self.say("compile", "compile-time", {"seconds": f"{self.job['compile_seconds']:g}"})]
         if done.errors:
             return [
                 self.say("compile", "syntax", {"line": line, "what": what}, [line])
@@ -240,11 +249,13 @@ class Judgement:
             raise ExerciseError(error)
         launches, rows = self.launches()
         messages = []
-        endless = checked.get("endless") or (checked.get("killed") and [])
-        if endless is not None and ("endless" in checked or checked.get("killed")):
-            messages.append(self.endless(endless or []))
         size = self.last_size(checked)
         findings = self.findings(checker.records if checker else [], size)
+        deadlock = [one for one in findings if one["cause"] == "barrier"]
+        if ("endless" in checked or checked.get("killed")) and not deadlock:
+            messages.append(self.endless(checked.get("endless", [])))
+        if "endless" in checked:  # a barrier that waits for ever
+            findings.sort(key=lambda one: one["cause"] != "barrier")
         causes = self.cause_messages(checked.get("causes", []), rows)
         if not checked.get("causes"):
             for one in profile.get("runs", []):
@@ -259,11 +270,16 @@ class Judgement:
             numbers = self.counters(launches, runs[0])
             found |= {"counters": rounded(numbers), "budget": limits_, "lines": rows}
             if not messages and self.exercise.budget:
-                messages += self.slow(counters.over(self.exercise.budget, numbers, rows))
+                messages += self.slow(counters.over(self.exercise.budget, numbers, rows, launches[0].raw["operations"]))
                 if not messages and len(runs) > 1 and len(launches) > 1:
                     second = self.counters(launches[1:], runs[1])
                     over = counters.over(
-                        self.exercise.budget, second, self.rows(launches[1]), counters.SLACK, counters.RATIOS
+                        self.exercise.budget,
+                        second,
+                        self.rows(launches[1]),
+                        launches[1].raw["operations"],
+                        counters.SLACK,
+                        counters.RATIOS,
                     )
                     messages += self.slow(over)
         elif not messages:
@@ -390,6 +406,10 @@ def rounded(numbers: dict[str, float]) -> dict[str, float]:
 
 def ordered(findings: list[dict[str, Any]], causes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A fault or race explains a wrong result and comes before it; findings at one line are said once."""
+    from warpjudge.diagnose import EXPLAINED
+
+    if findings:
+        causes = [one for one in causes if one["cause"] not in EXPLAINED]
     first = [one for one in causes if one["cause"] in WRONG_FIRST]
     rest = [one for one in causes if one["cause"] not in WRONG_FIRST]
     return [*findings, *first, *rest]
