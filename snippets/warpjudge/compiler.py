@@ -23,12 +23,11 @@ ERROR = re.compile(rf"^{re.escape(NAME)}\((\d+)\): (?:fatal )?error(?: *#[\w-]+)
 
 @dataclass
 class Compiled:
-    """PTX, or why there is none; `includes`: files that the answer must not include."""
+    """PTX, or why there is none."""
 
     ptx: str = ""
     errors: list[tuple[int, str]] = field(default_factory=list)  # (line, or 0, and nvcc's words)
     timed_out: bool = False
-    includes: list[str] = field(default_factory=list)
 
     def entries(self) -> dict[str, list[str]]:
         """By mangled name of a kernel: the PTX types of its parameters."""
@@ -41,6 +40,18 @@ class Compiled:
         wanted = (name, f"_Z{len(name)}{name}")
         found = [one for one in self.entries() if one == name or one.startswith(wanted[1])]
         return found[0] if found else None
+
+    def local_files(self) -> list[str]:
+        """Files with code in the answer that neither are the answer nor belong to CUDA or to the host's compiler."""
+        from softcuda import _toolkit
+
+        toolkit = str(_toolkit.nvidia()) + "/"
+        names = {name for name in re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', self.ptx, re.MULTILINE)}
+        return sorted(
+            name
+            for name in names
+            if name != NAME and not os.path.realpath(name).startswith((os.path.realpath(toolkit), *SYSTEM))
+        )
 
     def lines_that(self, instruction: str) -> list[int]:
         """Lines of the answer with an instruction that begins so, "st.global" say."""
@@ -139,17 +150,19 @@ def _limits() -> None:
 
 
 INCLUDE = re.compile(r"^\s*(?:#|%:|\?\?=)\s*(?:include(?:_next)?|import|embed)\b\s*(.*)$")
+TOKEN = re.compile(r"""\"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+SYSTEM = ("/usr/include/", "/usr/lib/", "/usr/local/include/")
 ALLOWED = re.compile(r"<[\w.+-]+(?:/[\w.+-]+)*>")
 
 
 def forbidden_includes(source: str) -> list[tuple[int, str]]:
     """(line, what) of each #include that is not `<…>` with a plain name: local files, absolute paths, macros."""
     text = re.sub(r"\\\r?\n", "", source)
-    text = re.sub(r"/\*.*?\*/", lambda m: " " + "\n" * m[0].count("\n"), text, flags=re.DOTALL)
+    text = TOKEN.sub(lambda m: m[0] if m[0][0] in "\"'" else " " + "\n" * m[0].count("\n"), text)
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if match := INCLUDE.match(line):
-            what = re.sub(r"//.*", "", match[1]).strip()
+            what = match[1].strip()
             if not ALLOWED.fullmatch(what) or ".." in what:
                 found.append((number, what or "?"))
     return found

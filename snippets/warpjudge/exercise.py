@@ -295,8 +295,8 @@ class Random:
             flat[self.generator.choice(flat.size, count, replace=False)] = self.generator.choice(special, count)
         return values
 
-    def whole(self, shape: int | Size, most: int = 1 << 11) -> np.ndarray:
-        """float32 that are whole numbers from -most to most and seldom 0: their sums are exact in any order."""
+    def whole(self, shape: int | Size, most: int = 1 << 15) -> np.ndarray:
+        """float32 that are whole numbers from -most to most; sums of up to 2^24 / most are exact in any order."""
         import numpy as np
 
         return self.generator.integers(-most, most, shape, endpoint=True).astype(np.float32)

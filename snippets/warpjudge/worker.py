@@ -158,6 +158,8 @@ class Judgement:
                 else self.say("compile", "compiler", {"what": what[:300]})
                 for line, what in done.errors[:MOST_MESSAGES]
             ]
+        if local := done.local_files():
+            return [self.say("compile", "include", {"what": local[0][-80:]})]
         about = {"kernel": self.exercise.name, "signature": self.exercise.kernel}
         self.kernel = done.kernel(self.exercise.name) or ""
         if not self.kernel:

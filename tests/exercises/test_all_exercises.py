@@ -1,4 +1,4 @@
-"""Every exercise: its solution is right and within budget, its stub is not, and each mistake is caught and explained."""
+"""Every exercise: its solution is right and within budget, its stub is wrong, mistakes are caught and explained."""
 
 from __future__ import annotations
 
