@@ -46,7 +46,7 @@ class Compiled:
         from softcuda import _toolkit
 
         toolkit = str(_toolkit.nvidia()) + "/"
-        names = {name for name in re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', self.ptx, re.MULTILINE)}
+        names = set(re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', self.ptx, re.MULTILINE))
         return sorted(
             name
             for name in names

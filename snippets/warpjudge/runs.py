@@ -192,8 +192,8 @@ def most_telling(failures: list[Failure], device: Device | None) -> tuple[Failur
 
     `device`: where more may be launched; None after a fault.
     """
-    if device and (kept := keeps_state(device, failures[-1])):
-        return failures[-1], kept
+    if device and (kept := keeps_state(device, failures[0])):
+        return failures[0], kept
     small = [one for one in failures if one.want.size < 4 and len(one.inputs) and largest(one) < 4]
     rest = [one for one in failures if not any(one is other for other in small)]
     chosen = [*rest[:3], *rest[len(rest) // 2 :][:1], *rest[-1:], *small[:1]]
@@ -264,7 +264,7 @@ def count(exercise: Exercise, ptx: str, kernel: str, seed: int, size: Size) -> d
     done = device.run(given, shapes_of(want), launch)
     found: dict[str, Any] = {"warps": launch.warps, "size": list(size), "wrong": bool(done.causes)}
     if done.fault or done.endless:
-        return found | {"broken": True}
+        return found | {"broken": True, "endless": done.endless, "fault": fault_words(done.fault)}
     failure = fails(exercise, given, want, done.outputs, size, launch)
     if failure:
         found["wrong"] = True
@@ -288,6 +288,6 @@ def secret_budget_size(exercise: Exercise, random: Random) -> Size | None:
     return tuple(n - 32 * int(random.generator.integers(1, n // 64 + 1)) if n >= 64 else n for n in at)
 
 
-def fault_lines(text: str) -> str:
+def fault_words(text: str) -> str:
     """The driver's words without the call's name and PyCUDA's."""
     return re.sub(r"^\w+ failed: ", "", " ".join(text.split()))[:300]

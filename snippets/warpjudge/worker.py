@@ -30,7 +30,7 @@ WRONG_FIRST = ("outside", "input-changed")
 
 def main() -> int:
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open("printed", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.environ |= {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1", "SOFTCUDA_MEMORY": "256M", "SOFTCUDA_THREADS": "1"}
     os.environ |= {"SOFTCUDA_TIMEOUT": "2", "OPENBLAS_NUM_THREADS": "1"}
     warm = "--warm" in sys.argv
@@ -50,19 +50,26 @@ def main() -> int:
         verdict = failed(job, f"{type(error).__name__}: {error}")
     answer.write(json.dumps(verdict, ensure_ascii=False) + "\n")
     answer.flush()
-    return 0
+    os._exit(0)  # without waiting for the thread that reads
 
 
 def end_with_the_caller() -> None:
     sys.stdin.read()
+    group = os.getpgrp()
+    if os.fork():
+        return  # the other one ends this one
+    os.setsid()
+    os.killpg(group, signal.SIGKILL)
     leave_nothing()
-    os.killpg(0, signal.SIGKILL)
+    os._exit(0)
 
 
 def leave_nothing() -> None:
     """Remove this process's folder: the caller does, if it lives."""
     if Path.cwd().name.startswith(limits.FOLDER):
-        shutil.rmtree(Path.cwd(), ignore_errors=True)
+        for _ in range(3):  # what was killed just now may have been writing
+            shutil.rmtree(Path.cwd(), ignore_errors=True)
+            time.sleep(0.05)
 
 
 def import_everything() -> None:
@@ -114,7 +121,7 @@ class Judgement:
         self.folder = Path.cwd()
         self.cache = Path(job["cache"]) if job.get("cache") else None
         self.exercise: Exercise
-        self.section = ""
+        self.section = self.printed = ""
 
     def verdict(self) -> dict[str, Any]:
         found = blank(self.job)
@@ -132,9 +139,7 @@ class Judgement:
 
     def done(self, found: dict[str, Any]) -> dict[str, Any]:
         found["seconds"] = round(time.monotonic() - self.start, 3)
-        with open("printed", "rb") as file:
-            found["printed"] = file.read(PRINTED).decode("utf-8", "replace")
-        return found
+        return found | {"printed": self.printed}
 
     # --- compiling ---
 
@@ -178,27 +183,26 @@ class Judgement:
     # --- running ---
 
     def run(self) -> dict[str, Any]:
-        random = Random(self.seed ^ 0x5EED)
-        exercise, mode = self.exercise, self.job["mode"]
-        counted: list[Size] = []
-        if exercise.budget:
-            counted = [as_size(exercise.budget.at)]
-        if mode == "run":
-            sizes = exercise.all_sizes(Random(self.seed))
-            counted = [next((size for size in sizes if max(size) >= 64), sizes[-1])]
-        else:
-            from warpjudge import runs
+        from warpjudge import runs
 
+        random, exercise = Random(self.seed ^ 0x5EED), self.exercise
+        sizes = exercise.all_sizes(Random(self.seed))
+        counted = [as_size(exercise.budget.at) if exercise.budget else sizes[-1]]
+        if self.job["mode"] == "run":
+            small = next((size for size in sizes if max(size) >= 32), sizes[-1])
+            checker = Child("check", self.folder, lambda: self.count_once(small))
+        else:
             if (secret := runs.secret_budget_size(exercise, random)) is not None:
                 counted.append(secret)
-        checker = None if mode == "run" else Child("check", self.folder, self.do_check)
-        profiler = Child("profile", self.folder, lambda: self.do_count(counted or exercise.all_sizes(random)[-1:]))
-        checked = checker.wait() if checker else {"inputs": 1, "causes": []}
+            checker = Child("check", self.folder, self.do_check)
+        profiler = Child("profile", self.folder, lambda: self.do_count(counted))
+        checked = checker.wait()
         if "endless" in checked or checked.get("killed"):
             profiler.kill()
         profile = profiler.wait()
-        if mode == "run":
-            return self.ran(profile, counted[0])
+        self.printed = checker.printed()
+        if self.job["mode"] == "run":
+            return self.ran(checked, profile, checker, small)
         return self.judged(checked, profile, checker)
 
     def do_check(self) -> dict[str, Any]:
@@ -213,46 +217,41 @@ class Judgement:
             "runs": [runs.count(self.exercise, self.compiled.ptx, self.kernel, self.seed + 1, one) for one in sizes]
         }
 
-    def ran(self, profile: dict[str, Any], size: Size) -> dict[str, Any]:
+    def ran(self, checked: dict[str, Any], profile: dict[str, Any], checker: Child, size: Size) -> dict[str, Any]:
+        """What a run showed: outputs and findings at a small size, counters at the budget's."""
+        if error := checked.get("error") or profile.get("error"):
+            raise ExerciseError(error)
+        messages = self.findings(checker.records, list(size))
+        deadlock = [one for one in messages if one["cause"] == "barrier"]
+        if (checked.get("endless") or checked.get("killed")) and not deadlock:
+            messages.insert(0, self.endless(list(size)))
+        elif checked.get("broken") and not messages:
+            messages = [self.say("wrong", "fault", {"what": checked.get("fault", "?")}, size=list(size))]
         launches, rows = self.launches()
-        one = (profile.get("runs") or [{}])[0]
-        messages = [self.say("run", "run", {})]
-        verdict = "right"
-        if profile.get("killed") or not one or one.get("broken"):
-            verdict = "endless" if profile.get("killed") or one.get("endless") else "wrong"
-            messages = [self.endless(list(size))] if verdict == "endless" else self.faults(self.find_faults(size))
-        return {
-            "verdict": verdict,
-            "messages": messages,
-            "inputs": 1,
-            "lines": rows,
-            "counters": rounded(self.counters(launches, one)) if launches and one else {},
-            "outputs": one.get("outputs", []),
-        }
-
-    def find_faults(self, size: Size) -> list[dict[str, Any]]:
-        checked = Child("again", self.folder, lambda: self.count_once(size), inspect="check")
-        checked.wait()
-        return self.findings(checked.records, list(size))
+        found: dict[str, Any] = {"inputs": 1, "outputs": checked.get("outputs", []), "lines": rows}
+        runs = profile.get("runs", [])
+        if launches and runs and not runs[0].get("broken"):
+            found["counters"] = rounded(self.counters(launches, runs[0]))
+            found["budget"] = self.exercise.budget.limits() if self.exercise.budget else {}
+        verdict = min((one["kind"] for one in messages), key=ORDER.index, default="right")
+        messages = messages[:MOST_MESSAGES] or [self.say("right", "run", {})]
+        return found | {"verdict": verdict, "messages": messages}
 
     def count_once(self, size: Size) -> dict[str, Any]:
         from warpjudge import runs
 
         return runs.count(self.exercise, self.compiled.ptx, self.kernel, self.seed, size)
 
-    def faults(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return found or [self.say("wrong", "fault", {"what": "?"})]
-
     # --- what was found ---
 
-    def judged(self, checked: dict[str, Any], profile: dict[str, Any], checker: Child | None) -> dict[str, Any]:
+    def judged(self, checked: dict[str, Any], profile: dict[str, Any], checker: Child) -> dict[str, Any]:
         found: dict[str, Any] = {"inputs": checked.get("inputs", 0)}
         if error := checked.get("error") or profile.get("error"):
             raise ExerciseError(error)
         launches, rows = self.launches()
         messages = []
         size = self.last_size(checked)
-        findings = self.findings(checker.records if checker else [], size)
+        findings = self.findings(checker.records, size)
         deadlock = [one for one in findings if one["cause"] == "barrier"]
         if ("endless" in checked or checked.get("killed")) and not deadlock:
             messages.append(self.endless(checked.get("endless", [])))
@@ -433,6 +432,7 @@ class Child:
             os.environ["SOFTCUDA_TIMEOUT"] = timeout
             limits.limit_this_process()
             os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+            os.dup2(os.open(self.result.with_suffix(".txt"), os.O_WRONLY | os.O_CREAT, 0o600), 1)
             try:
                 answer = work()
             except ExerciseError as error:
@@ -460,6 +460,14 @@ class Child:
         self.killed = True
         if self.process:
             os.kill(self.process, signal.SIGKILL)
+
+    def printed(self) -> str:
+        """The beginning of what the kernel printed."""
+        try:
+            with open(self.result.with_suffix(".txt"), "rb") as file:
+                return file.read(PRINTED).decode("utf-8", "replace")
+        except OSError:
+            return ""
 
     @property
     def records(self) -> list[Any]:

@@ -84,7 +84,9 @@ def test_an_endless_loop_is_named_with_its_line(judge: Judge) -> None:
 
 
 def test_what_is_printed_is_kept_up_to_a_limit(judge: Judge) -> None:
-    flood = "#include <cstdio>\n" + kernel('    for (int k = 0; k < 3000; ++k) printf("line %d of a flood\\n", k);')
+    flood = "#include <cstdio>\n" + kernel(
+        '    for (int k = 0; k < 3000 && threadIdx.x + blockIdx.x == 0; ++k) printf("line %d of a flood\\n", k);'
+    )
     verdict = judge(ONE.folder, flood)
     assert verdict["printed"].startswith("line 0 of a flood\n") and len(verdict["printed"]) <= 16 << 10
 
@@ -168,7 +170,8 @@ def test_nothing_outlives_a_caller_that_is_killed(tmp_path: Path) -> None:
         ("", "assign an Exercise(…) to the name `exercise`"),
         ("import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'"),
         (
-            "from warpjudge import *\nexercise = Exercise(kernel='void f(vector x)', sizes=[1], inputs=0, reference=0, launch=0)",
+            "from warpjudge import *\n"
+            "exercise = Exercise(kernel='void f(vector x)', sizes=[1], inputs=0, reference=0, launch=0)",
             'cannot read "vector x"; the types are float, double',
         ),
     ],
