@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from warpjudge import soft
+
 NAME = "answer.cu"  # what nvcc calls the answer
 CPU_SECONDS = 30
 MEMORY = 4 << 30
@@ -43,8 +45,7 @@ class Compiled:
 
     def local_files(self) -> list[str]:
         """Files with code in the answer that neither are the answer nor belong to CUDA or to the host's compiler."""
-        from softcuda import _toolkit
-
+        _toolkit = soft.part("_toolkit")
         toolkit = str(_toolkit.nvidia()) + "/"
         names = set(re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', self.ptx, re.MULTILINE))
         return sorted(
@@ -74,8 +75,7 @@ class Compilation:
     def __init__(
         self, source: str, folder: Path, cache: Path | None, seconds: float = 20, architecture: str = "sm_90"
     ) -> None:
-        from softcuda import _toolkit
-
+        _toolkit = soft.part("_toolkit")
         self.folder, self.seconds = folder, seconds
         nvcc = _toolkit.stand_in() / "nvcc"
         options = ["--cubin", f"-arch={architecture}", "-lineinfo"]

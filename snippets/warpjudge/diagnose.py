@@ -40,7 +40,7 @@ def where_in(mask: np.ndarray) -> Where:
     """The same for an array of booleans; of a matrix, whole rows or columns from one on."""
     if mask.ndim == 2 and not mask.all():
         for axis, kind in ((1, "rows"), (0, "columns")):
-            whole = mask.all(axis=axis)
+            whole = np.asarray(mask.all(axis=axis))
             if whole.any() and (mask.any(axis=axis) == whole).all() and whole[np.argmax(whole) :].all():
                 return {"kind": kind, "first": int(np.argmax(whole))}
     return where(np.flatnonzero(mask), mask.size)

@@ -62,30 +62,44 @@ class Judge:
 
         `section`: what a message links to if its cause has no section.  `mode`: "judge", or "run" to run it once.
         """
+        job = self._job(folder, name, language, seed, section) | {"source": source, "mode": mode}
+        found: dict[str, Any] = self._ask(job, SECONDS) or _stopped(job)
+        return found
+
+    def all(
+        self, folder: Path | str, sources: list[str], *, language: str = "en", seed: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The verdicts on several answers to one exercise, found together with less work."""
+        job = self._job(folder, "", language, seed, "") | {"sources": sources, "mode": "judge"}
+        found = self._ask(job, SECONDS * (1 + len(sources)))
+        return found if isinstance(found, list) else [found or _stopped(job)] * len(sources)
+
+    def _job(self, folder: Path | str, name: str, language: str, seed: int | None, section: str) -> dict[str, Any]:
         folder = Path(folder).resolve()
-        job = {
+        return {
             "folder": str(folder),
             "name": name or "/".join(folder.parts[-2:]),
-            "source": source,
             "language": language if language in words.LANGUAGES else "en",
             "seed": secrets.randbits(32) if seed is None else seed,
-            "mode": mode,
             "section": section,
             "compile_seconds": self.compile_seconds,
             "cache": str(self.cache) if self.cache else "",
         }
+
+    def _ask(self, job: dict[str, Any], seconds: float) -> Any:
+        """What a worker answers; None if it was stopped."""
         stops = self._stops
         with self._lock:
             with self._state:
                 if self._closed or stops != self._stops:
-                    return _stopped(job)
+                    return None
                 worker = self._spare if self._spare and self._spare.is_ready() else None
                 if worker is None and self._spare:
                     self._spare.end()
                 self._spare = None
                 worker = self._current = worker or _Worker()
             try:
-                verdict = worker.judge(job)
+                return worker.judge(job, seconds)
             finally:
                 with self._state:
                     self._current = None
@@ -93,7 +107,6 @@ class Judge:
                 with self._state:
                     if self.keep_warm and not self._closed and self._spare is None:
                         self._spare = _Worker(warm=True)
-        return verdict or _stopped(job)
 
     def warm_up(self) -> None:
         """Start the process for the first verdict already."""
@@ -162,24 +175,25 @@ class _Worker:
     def is_ready(self) -> bool:
         return self.process.poll() is None
 
-    def judge(self, job: dict[str, Any]) -> dict[str, Any] | None:
+    def judge(self, job: dict[str, Any], seconds: float) -> Any:
         """None if it was stopped."""
         assert self.process.stdin and self.process.stdout
         start = time.monotonic()
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(job) + "\n")
             self.process.stdin.flush()
-        ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
         line = self.process.stdout.readline() if ready else ""
         if self._stopped:
             return None
         if not line:
             with open(self.folder / "errors", errors="replace") as file:
                 last = (file.read(64 << 10).strip().splitlines() or [""])[-1]
-            what = last or (f"no verdict within {SECONDS} s" if not ready else "its process ended")
+            what = last or (f"no verdict within {seconds:.0f} s" if not ready else "its process ended")
             return _without_verdict(job, "failed", words.sentence("failed", {"what": what}, job["language"]))
-        verdict: dict[str, Any] = json.loads(line)
-        verdict["seconds"] = round(time.monotonic() - start, 3)
+        verdict = json.loads(line)
+        if isinstance(verdict, dict):
+            verdict["seconds"] = round(time.monotonic() - start, 3)
         return verdict
 
     def stop(self) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,8 +66,8 @@ class Device:
                 arguments.append(np.dtype(one.dtype).type(given[one.name]))
                 continue
             if one.name in given:
-                data = np.ascontiguousarray(given[one.name])
-                buffers[one.name] = cuda.to_device(data) if data.nbytes else cuda.mem_alloc(1)
+                whole = np.ascontiguousarray(given[one.name])
+                buffers[one.name] = cuda.to_device(whole) if whole.nbytes else cuda.mem_alloc(1)
             else:
                 size = int(np.prod(shapes[one.name])) * np.dtype(one.dtype).itemsize
                 buffers[one.name] = cuda.mem_alloc(max(1, size))
@@ -83,7 +84,7 @@ class Device:
         for one in self.exercise.parameters:
             if not one.pointer:
                 continue
-            data = given.get(one.name)
+            data: Any = given.get(one.name)
             got = np.empty(shapes.get(one.name, np.shape(data)), one.dtype)
             if got.nbytes:
                 cuda.memcpy_dtoh(got, buffers[one.name])
@@ -165,6 +166,7 @@ def check(exercise: Exercise, ptx: str, kernel: str, seed: int) -> dict[str, Any
         given, want = exercise.make(random, size)
         launch = exercise.launch(*size)
         done = device.run(given, shapes_of(want), launch)
+        answer["marks"].append([recorded(), list(size)])
         answer["inputs"] += 1
         if done.endless:
             answer["endless"] = list(size)
@@ -185,6 +187,12 @@ def check(exercise: Exercise, ptx: str, kernel: str, seed: int) -> dict[str, Any
         cause.values["only"] = diagnose.only_at([size for _, size in failures], passing, block)
         beside.insert(0, as_message(cause, failure.size))
     return answer
+
+
+def recorded() -> int:
+    """Bytes that softcuda has written about this process's kernels."""
+    folder = os.environ["SOFTCUDA_INSPECT"].partition(":")[2]
+    return sum(path.stat().st_size for path in Path(folder).glob("*.jsonl"))
 
 
 def most_telling(failures: list[Failure], device: Device | None) -> tuple[Failure, Cause]:

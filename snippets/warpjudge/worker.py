@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from warpjudge import compiler, counters, limits, words
+from warpjudge import compiler, counters, limits, soft, words
 from warpjudge.exercise import Exercise, ExerciseError, Random, Size, as_size, load
 
 FIRST_ACTS = {"read": "read", "write": "write", "atomic operation": "atomic"}
@@ -25,6 +25,7 @@ ORDER = ("compile", "endless", "wrong", "slow")
 MOST_MESSAGES = 5
 PRINTED = 16 << 10
 CHILD_SECONDS = 15
+AT_ONCE = 2  # of several answers
 WRONG_FIRST = ("outside", "input-changed")
 
 
@@ -42,15 +43,42 @@ def main() -> int:
         return 0
     threading.Thread(target=end_with_the_caller, daemon=True).start()
     job = json.loads(line)
-    try:
-        verdict = Judgement(job).verdict()
-    except ExerciseError as error:
-        verdict = failed(job, str(error))
-    except Exception as error:
-        verdict = failed(job, f"{type(error).__name__}: {error}")
+    verdict = verdicts(job) if "sources" in job else verdict_on(job)
     answer.write(json.dumps(verdict, ensure_ascii=False) + "\n")
     answer.flush()
     os._exit(0)  # without waiting for the thread that reads
+
+
+def verdict_on(job: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return Judgement(job).verdict()
+    except ExerciseError as error:
+        return failed(job, str(error))
+    except Exception as error:
+        return failed(job, f"{type(error).__name__}: {error}")
+
+
+def verdicts(job: dict[str, Any]) -> list[dict[str, Any]]:
+    """On each of job["sources"], two at a time, in processes that need to import nothing more."""
+    import_everything()
+    running: set[int] = set()
+    for number, source in enumerate(job["sources"]):
+        if len(running) == AT_ONCE:
+            running.discard(os.wait()[0])
+        folder = Path(str(number))
+        folder.mkdir()
+        process = os.fork()
+        if process:
+            running.add(process)
+            continue
+        try:
+            os.chdir(folder)
+            Path("verdict.json").write_text(json.dumps(verdict_on(job | {"source": source})), "utf-8")
+        finally:
+            os._exit(0)
+    for process in running:
+        os.waitpid(process, 0)
+    return [json.loads(Path(str(number), "verdict.json").read_text("utf-8")) for number in range(len(job["sources"]))]
 
 
 def end_with_the_caller() -> None:
@@ -75,8 +103,10 @@ def leave_nothing() -> None:
 def import_everything() -> None:
     import pycuda.driver  # noqa: F401
 
-    from softcuda import _check, _profile  # noqa: F401
     from warpjudge import runs  # noqa: F401
+
+    soft.part("_check")
+    soft.part("_profile")
 
 
 def failed(job: dict[str, Any], why: str) -> dict[str, Any]:
@@ -221,7 +251,7 @@ class Judgement:
         """What a run showed: outputs and findings at a small size, counters at the budget's."""
         if error := checked.get("error") or profile.get("error"):
             raise ExerciseError(error)
-        messages = self.findings(checker.records, list(size))
+        messages = self.findings(checker.records(), list(size))
         deadlock = [one for one in messages if one["cause"] == "barrier"]
         if (checked.get("endless") or checked.get("killed")) and not deadlock:
             messages.insert(0, self.endless(list(size)))
@@ -251,7 +281,7 @@ class Judgement:
         launches, rows = self.launches()
         messages = []
         size = self.last_size(checked)
-        findings = self.findings(checker.records, size)
+        findings = self.findings(checker.records(checked.get("marks")), size)
         deadlock = [one for one in findings if one["cause"] == "barrier"]
         if ("endless" in checked or checked.get("killed")) and not deadlock:
             messages.append(self.endless(checked.get("endless", [])))
@@ -323,9 +353,8 @@ class Judgement:
         at: Size = tuple(size) or self.exercise.all_sizes(Random(self.seed))[0]
         again = Child("hot", self.folder, lambda: self.count_once(at), inspect="profile", timeout="0.3")
         again.wait(5)
-        from softcuda import _profile
-
-        launches, _ = _profile.read(again.records)
+        _profile = soft.part("_profile")
+        launches, _ = _profile.read(again.records())
         rows = self.rows(launches[0]) if launches else []
         worst = counters.most(rows, "instructions")
         lines = [row["line"] for row in sorted(rows, key=lambda row: -row["instructions"])[:3]]
@@ -333,9 +362,8 @@ class Judgement:
         return self.say("endless", "does-not-end", values, lines, size)
 
     def launches(self) -> tuple[list[Any], list[dict[str, Any]]]:
-        from softcuda import _profile
-
-        launches, _ = _profile.read(records_in(self.folder / "profile"))
+        _profile = soft.part("_profile")
+        launches, _ = _profile.read(soft.records_in(self.folder / "profile"))
         return launches, self.rows(launches[0]) if launches else []
 
     def rows(self, launch: Any) -> list[dict[str, Any]]:
@@ -346,8 +374,7 @@ class Judgement:
 
     def findings(self, records: list[Any], size: list[int]) -> list[dict[str, Any]]:
         """What softcuda's checker found, each cause at most twice."""
-        from softcuda import _check
-
+        _check = soft.part("_check")
         out: list[dict[str, Any]] = []
         for one in _check.read(records):
             kind = one["kind"]
@@ -371,18 +398,10 @@ class Judgement:
             cause = kind if kind in words.table()["cause"] and first else "fault"
             if cause == "fault":
                 values["what"] = " ".join(str(values["what"]).split())[:300]
-            said = self.say("wrong", cause, values, list(dict.fromkeys(lines)), self.size_of(one) or size)
+            said = self.say("wrong", cause, values, list(dict.fromkeys(lines)), one.get("size") or size)
             if sum(other["cause"] == cause for other in out) < 2:
                 out.append(said)
         return out
-
-    def size_of(self, finding: dict[str, Any]) -> list[int]:
-        """The smallest size whose grid is the finding's."""
-        for size in self.exercise.all_sizes(Random(self.seed)):
-            launch = self.exercise.launch(*size)
-            if list(launch.blocks) == finding.get("grid"):
-                return list(size)
-        return []
 
 
 def person(who: dict[str, Any], finding: dict[str, Any]) -> dict[str, Any]:
@@ -469,17 +488,8 @@ class Child:
         except OSError:
             return ""
 
-    @property
-    def records(self) -> list[Any]:
-        return records_in(self.folder)
-
-
-def records_in(folder: Path) -> list[Any]:
-    """softcuda's records of the processes that wrote into `folder`."""
-    from softcuda._child import Record, parsed
-
-    paths = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_ctime)
-    return [Record(int(path.name.partition("-")[0]), parsed(path.read_bytes())) for path in paths]
+    def records(self, marks: list[Any] | None = None) -> list[Any]:
+        return soft.records_in(self.folder, marks)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -22,19 +21,9 @@ pytestmark = pytest.mark.inputs("exercises", "snippets/warpjudge", "warpbook", "
 
 
 @pytest.fixture(scope="module")
-def judges() -> Iterator[list[Judge]]:
-    """Two, so that both cores work."""
-    with Judge(keep_warm=False) as one, Judge(keep_warm=False) as other:
-        yield [one, other]
-
-
-def judge_all(judges: list[Judge], exercise: Exercise, sources: list[str]) -> list[dict[str, Any]]:
-    def some(turn: int) -> list[dict[str, Any]]:
-        return [judges[turn](exercise.folder, source, seed=20) for source in sources[turn :: len(judges)]]
-
-    with ThreadPoolExecutor(len(judges)) as pool:
-        parts = list(pool.map(some, range(len(judges))))
-    return [parts[i % len(judges)][i // len(judges)] for i in range(len(sources))]
+def judge() -> Iterator[Judge]:
+    with Judge(keep_warm=False) as one:
+        yield one
 
 
 def is_explained(mistake: exercises.Mistake, verdict: dict[str, Any]) -> bool:
@@ -46,12 +35,11 @@ def is_explained(mistake: exercises.Mistake, verdict: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("exercise", EVERY, ids=lambda one: one.name)
-def test_the_judge_knows_right_from_wrong(judges: list[Judge], exercise: Exercise) -> None:
+def test_the_judge_knows_right_from_wrong(judge: Judge, exercise: Exercise) -> None:
     mistakes = exercise.mistakes()
     assert len(mistakes) >= 5
-    solution, stub, *found = judge_all(
-        judges, exercise, [exercise.solution, exercise.stub, *(one.source for one in mistakes)]
-    )
+    sources = [exercise.solution, exercise.stub, *(one.source for one in mistakes)]
+    solution, stub, *found = judge.all(exercise.folder, sources, seed=20)
     assert solution["verdict"] == "right", solution["messages"]
     assert stub["verdict"] == "wrong", "the stub must compile, and be wrong"
     said = {one.path.name: (one, verdict) for one, verdict in zip(mistakes, found, strict=True)}
