@@ -115,7 +115,7 @@ def over(
         if name.startswith("sectors_per"):
             kind = "load" if name.endswith("load") else "store"
             worst, stride = widest(operations, kind)
-            values |= {"operation": kind, "stride": f"{stride:.0f}" if stride < 7.5 else "8+"}
+            values |= {"operation": kind, "stride": f"{stride:.0f}" if stride < 7.5 else "far"}
         elif name == "bank_conflicts":
             worst = most(lines, "conflicts")
             requests_shared = max(1, worst.get("shared", 1))

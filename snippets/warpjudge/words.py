@@ -44,7 +44,7 @@ def sentence(cause: str, values: dict[str, Any], language: str, size: list[int] 
     """The sentence of a cause with its values; an exercise's own `text` comes first."""
     filled: dict[str, Any] = {}
     for key, value in values.items():
-        if key in ("operation", "direction", "space", "does_first", "does_second"):
+        if key in ("operation", "direction", "space", "stride", "does_first", "does_second"):
             filled[key] = word(str(value), language)
         elif key == "where":
             filled[key] = where(value, language)

@@ -1,7 +1,7 @@
 """The process that judges one answer: `python -m warpjudge.worker`, started by judge.py as the leader of a session.
 
 Reads a job, one JSON object on a line, from standard input, and writes the verdict, another, to standard output.  When
-standard input ends, whoever wanted the verdict has gone, and the whole session ends.  softcuda's driver reads its
+standard input ends, the caller has gone, and the whole session ends.  softcuda's driver reads its
 settings once in a process, so each inspection has a process of its own, forked when everything is imported.
 """
 

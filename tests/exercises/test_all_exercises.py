@@ -17,7 +17,9 @@ BOOK = here()
 EVERY = exercises.all(BOOK)
 EXPLAINED = 0.9  # of the mistakes of an exercise
 
-pytestmark = pytest.mark.inputs("exercises", "snippets/warpjudge", "warpbook", "tests/exercises", "requirements.lock")
+pytestmark = pytest.mark.inputs(
+    "exercises", "snippets/warpjudge", "warpbook", "docs/en", "docs/zh", "tests/exercises", "requirements.lock"
+)
 
 
 @pytest.fixture(scope="module")

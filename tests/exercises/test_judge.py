@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -121,6 +122,16 @@ def test_one_seed_gives_one_verdict(judge: Judge) -> None:
     mistake = (ONE.folder / "mistakes" / "one-early.cu").read_text("utf-8")
     first, second = (judge(ONE.folder, mistake, seed=5) for _ in range(2))
     assert first["messages"] == second["messages"]
+
+
+def test_a_verdict_takes_little_of_the_processor(judge: Judge) -> None:
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before = used()
+    judge(ONE.folder, ONE.solution)
+    assert used() - before < 2, "seconds on two cores, imports and nvcc included"
 
 
 def test_stop_ends_a_judgement_and_nothing_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
