@@ -225,3 +225,62 @@ def test_every_sentence_exists_in_both_languages_and_its_section_in_the_book() -
         for language in ("en", "zh"):
             page = BOOK.page_of(article, language)
             assert page and f"#{anchor} }}" in page.read_text("utf-8"), section
+
+
+OWN = """
+import numpy as np
+from warpjudge import Budget, Cause, Exercise, Launch
+
+def dot(random, n):
+    return {"a": random.floats(n), "b": random.floats(n), "n": n}
+
+def reference(a, b, n):
+    return {"out": np.dot(a.astype(np.float64), b.astype(np.float64)).reshape(1)}
+
+def negated(failure):
+    if np.allclose(failure.got, -failure.want):
+        text = {"en": "{name} has the wrong sign", "zh": "{name} 的符号反了"}
+        return Cause("negated", {"name": failure.name}, text)
+
+exercise = Exercise(
+    kernel="void dot(const float* a, const float* b, float* out, int n)",
+    sizes=[1, 2, 40],
+    inputs=dot,
+    reference=reference,
+    launch=lambda n: Launch(grid=1, block=1),
+    roundings=ROUNDINGS,
+    scale=lambda a, b, n: {"out": np.abs(a.astype(np.float64) * b).sum().reshape(1)},
+    causes=(negated,),
+)
+"""
+SERIAL = """__global__ void dot(const float* a, const float* b, float* out, int n) {{
+    {type} sum = 0;
+    for (int i = 0; i < n; ++i) sum += a[i] * b[i];
+    out[0] = {sign}(float)sum;
+}}
+"""
+
+
+def own(folder: Path, roundings: int) -> Path:
+    (folder / "judge.py").write_text(OWN.replace("ROUNDINGS", str(roundings)), "utf-8")
+    return folder
+
+
+def test_an_exercise_names_causes_of_its_own(judge: Judge, tmp_path: Path) -> None:
+    folder = own(tmp_path, 41)
+    assert judge(folder, SERIAL.format(type="float", sign=""))["verdict"] == "right"
+    [message] = judge(folder, SERIAL.format(type="float", sign="-"), seed=7)["messages"]
+    assert (message["cause"], message["text"]) == ("negated", "out has the wrong sign")
+
+
+def test_sums_in_half_precision_are_caught_as_rounding(judge: Judge, tmp_path: Path) -> None:
+    source = "#include <cuda_fp16.h>\n" + SERIAL.format(type="__half", sign="").replace(
+        "sum += a[i] * b[i]", "sum += __float2half(a[i] * b[i])"
+    )
+    verdict = judge(own(tmp_path, 41), source, seed=7)
+    assert verdict["verdict"] == "wrong" and causes(verdict)[0] in ("rounding", "low-precision")
+
+
+def test_a_tolerance_that_half_precision_meets_is_found(tmp_path: Path) -> None:
+    assert not load(own(tmp_path, 41)).is_too_loose((40,))
+    assert load(own(tmp_path, 100_000)).is_too_loose((40,))
