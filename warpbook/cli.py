@@ -51,6 +51,16 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     held = commands.add_parser("claims", help="every claim, how good its prediction was, and whether its gate holds")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
     held.add_argument("--release", action="store_true", help="fail while anything has not been measured on a GPU")
+    tried = commands.add_parser("try", help="put an exercise's stub into my/; without a name, list the exercises")
+    tried.add_argument("name", nargs="?", metavar="ARTICLE/NAME")
+    tried.add_argument("--lang", choices=LANGUAGES, help="default: the locale's language")
+    judged = commands.add_parser("judge", help="say whether an answer is right and within budget, and if not, why")
+    judged.add_argument("name", metavar="ARTICLE/NAME")
+    judged.add_argument("--file", metavar="PATH", type=folder, help="the answer (default: my/ARTICLE/NAME.cu)")
+    judged.add_argument("--json", action="store_true", help="print the verdict as JSON, on one line")
+    judged.add_argument("--lang", choices=LANGUAGES, help="default: the locale's language")
+    judged.add_argument("--seed", type=int, metavar="N", help="repeat the inputs of the verdict that has this seed")
+    judged.add_argument("--watch", action="store_true", help="judge again at each save")
     return parser.parse_args(arguments)
 
 
@@ -139,11 +149,27 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
             print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
     elif options.command == "links":
         return links(book, options.site or book.root / "site", options.external)
+    elif options.command in ("try", "judge"):
+        return exercise(book, options)
     elif options.command == "claims":
         return claims(book, options.device, options.release)
     else:
         return check(book)
     return 0
+
+
+def exercise(book: Book, options: argparse.Namespace) -> int:
+    """0: right, or put into my/; 1: not right; 2: called wrongly."""
+    from warpbook.exercises import commands
+
+    language = commands.language_of(options.lang)
+    try:
+        if options.command == "try":
+            return commands.try_one(book, options.name, language)
+        return commands.judge_one(book, options.name, options.file, options.json, language, options.watch, options.seed)
+    except BookError as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 def offline_site(book: Book, site: Path) -> int:
