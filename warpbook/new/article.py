@@ -157,7 +157,9 @@ def fill(book: Book, draft: Book, article: Article) -> None:
         values = {"title": article.titles[language], "article": article.name}
         if template.endswith(".md"):
             values["needs"] = needs(book, article, language)
-        write_text(draft.root / target, re.sub(r"@(\w+)@", lambda match, values=values: values[match[1]], text))
+        for name, value in values.items():
+            text = text.replace(f"@{name}@", value)
+        write_text(draft.root / target, text)
     helper = book.snippets / "warpbench.py"
     if not helper.is_file():
         raise BookError(f"{book.relative(helper)} is missing; programs need it: git checkout {book.relative(helper)}")
