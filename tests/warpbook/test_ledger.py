@@ -62,6 +62,17 @@ def cells(html: str) -> list[list[str]]:
     return [[" ".join(cell.split()).replace("\u00a0", " ") for cell in row] for row in plain]
 
 
+def test_a_device_that_has_not_run_an_article_is_named_without_a_link(filled):
+    """The article's record does not exist yet, so there is nothing to link to."""
+    made = ledger.table(filled, "en", "../")
+    assert "../records/nvidia-h200/x.json" in made
+    (filled.records / "nvidia-h200" / "x.json").unlink()
+    made = ledger.table(filled, "en", "../")
+    assert "../records/nvidia-h200/x.json" not in made and "../records/nvidia-h200/devices.json" in made
+    waiting = [row for row in cells(made.split("<details")[0]) if row[0] == "Ratios" and row[6] != "NVIDIA H100"]
+    assert waiting and all("not yet measured" in row[3] and row[6] for row in waiting)
+
+
 def test_every_claim_on_every_device_with_what_became_of_its_prediction(filled):
     made = ledger.table(filled, "en", "../")
     claims, gates = made.split("<details")

@@ -163,7 +163,9 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
     published = html.escape(hold_together(one.claim.text("published_by", language)))
     if one.claim.published_link:
         published = f"<a{attribute('href', one.claim.published_link)}>{published}</a>"
-    record = f"{root}records/{one.device}/{one.article}.json"
+    device = html.escape(device_name(one, words))
+    if records.path_of(book, one.device, one.article).exists():  # not before the device has run a new article
+        device = f"<a{attribute('href', f'{root}records/{one.device}/{one.article}.json')}>{device}</a>"
     source = html.escape(hold_together(one.claim.text("source", language)))
     cells: list[tuple[str, float | None]] = [
         (f'<a href="{root}{address}">{article}</a>' if address else article, None),
@@ -172,7 +174,7 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
         (measured(one, language), one.measured),
         (prediction_mark(one, language), distance(one)),
         (number(one, "published", published), one.claim.published),
-        (f"<a{attribute('href', record)}>{html.escape(device_name(one, words))}</a>", None),
+        (device, None),
         (f"<time>{one.date[:10]}</time>" if one.date else "–", None),
     ]
     numeric = {2, 3, 4, 5}  # these sort by number, those of one unit together
