@@ -7,7 +7,7 @@ import re
 import pytest
 from recorded import keep, value
 
-from warpbook.blocks import devices, ledger
+from warpbook.blocks import claim_table, devices, ledger
 from warpbook.blocks.outputs import Outputs
 from warpbook.book import Book, BookError
 from warpbook.pipeline.extension import parse
@@ -71,6 +71,15 @@ def test_a_device_that_has_not_run_an_article_is_named_without_a_link(filled):
     assert "../records/nvidia-h200/x.json" not in made and "../records/nvidia-h200/devices.json" in made
     waiting = [row for row in cells(made.split("<details")[0]) if row[0] == "Ratios" and row[6] != "NVIDIA H100"]
     assert waiting and all("not yet measured" in row[3] and row[6] for row in waiting)
+
+
+def test_a_new_article_has_claims_that_wait_and_neither_a_score_nor_gates(filled, write):
+    write("docs/en/new.md", "# New\n\n{{ claims }}\n")
+    write("snippets/new/a.py", "")
+    write("snippets/new/claims.toml", CLAIM.partition("[a.slow]")[0].replace("at_least = 3e12\n", ""))
+    made = claim_table.claim_table(Page(filled, filled.docs / "en/new.md"), "en", "nvidia-h200")
+    assert '<p class="wb-score">1 claims are not yet measured on a GPU.</p>' in made.replace("\u00a0", " ")
+    assert "wb-gates" not in made
 
 
 def test_every_claim_on_every_device_with_what_became_of_its_prediction(filled):

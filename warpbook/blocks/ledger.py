@@ -39,6 +39,7 @@ WORDS = {
         "all": "all",
         "score": "{device}: of {all} predictions made before measuring, {close} came within 25 %, {near} within a "
         "factor of 2, and {off} were off by more.",
+        "also": " ",
         "waiting": "{pending} claims are not yet measured on a GPU.",
         "gates": "Regression gates: {held} of {all} hold",
         "about": "A gate is set after a first measurement, so that a change for the worse is noticed. It says nothing "
@@ -68,7 +69,8 @@ WORDS = {
         "all": "全部",
         "score": "{device}：测量之前共作出 {all} 条预测，其中 {close} 条误差在 25 % 以内，{near} 条相差不到 2 倍，"
         "{off} 条偏差更大。",
-        "waiting": "另有 {pending} 条结论尚未在 GPU 上实测。",
+        "also": "另",
+        "waiting": "有 {pending} 条结论尚未在 GPU 上实测。",
         "gates": "回归门槛：{all} 条中 {held} 条成立",
         "about": "门槛是在首次实测之后设定的，用来及时发现性能退化，与预测准不准无关。",
         "filtered": "共 {all} 条，显示 {shown} 条。",
@@ -127,7 +129,10 @@ def score_line(found: list[Judged], language: str) -> str:
     waiting = sum(one.is_pending for one in found)
     if not waiting:
         return line
-    return f"{line}{' ' if language == 'en' else ''}{words['waiting'].format(pending=waiting)}"
+    waits = str(words["waiting"]).format(pending=waiting)
+    if not won.comparable:  # a new article: there is no score yet
+        return waits
+    return f"{line}{words['also']}{waits}"
 
 
 def gates(book: Book, found: list[Judged], language: str) -> str:
