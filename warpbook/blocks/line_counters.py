@@ -60,9 +60,9 @@ WORDS = {
         "source": "源代码",
         "requests": "请求",
         "sectors": "扇区/请求",
-        "conflicts": "存储体冲突",
+        "conflicts": "bank 冲突",
         "warps": "线程束指令",
-        "lanes": "活跃通道",
+        "lanes": "活跃 lane",
         "diverged": "分化的分支",
         "total": "合计",
         "legend": "{kernel}，{launch}网格 {grid}，线程块 {block}，由 softcuda 计数。"
