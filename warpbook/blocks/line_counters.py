@@ -177,12 +177,12 @@ EXCERPT = ("sectors", "conflicts", "warps", "lanes", "diverged")
 
 
 def excerpt(book: Book, text: str, language: str, root: str) -> str:
-    """`gutter:ARTICLE:KERNEL`: an article's kernel with its counters, unfolded and coloured, for another page."""
+    """`counters:ARTICLE:KERNEL`: an article's kernel with its counters, unfolded and coloured, for another page."""
     words, (article, _, name) = WORDS[language], text.partition(":")
     path = book.page_of(article, language)
     one = parse(Page(book, path), f"{{{{ lines:{name} }}}}") if path else None
     if path is None or one is None:
-        raise BookError(f'"gutter:{text}" is not gutter:ARTICLE:KERNEL')
+        raise BookError(f'"counters:{text}" is not counters:ARTICLE:KERNEL')
     launch = read(book, article).get(one.program, {}).get("launches", {}).get(one.key)
     if launch is None or len(launch["lines"]) != 1:
         raise BookError(f"no lines of {name} in {article} that lie in one file; {records.remedy(SOFTCUDA, article)}")

@@ -2,7 +2,7 @@
 
 The machine watches every access and writes one JSON object a finding (src/inspect/checker.h); here that becomes
 sentences, each with a hint.  The program runs in a process of its own, so that what it has not freed when it ends, or
-what it found until it crashed, can be told too.
+what it found until it crashed, can be reported too.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TITLES = {
 HINTS = {
     "race": "put __syncthreads() between the two lines, where every thread of the block reaches it",
     "race between blocks": "blocks run in any order and at once: update with atomics, or leave the second step to"
-    " another launch (or __threadfence() and an atomic counter that tells the last block)",
+    " another launch (or __threadfence() and an atomic counter that identifies the last block)",
     "race in one instruction": "lanes write different values to one place and which one stays is not defined:"
     " let one of them write, or use an atomic",
     "warp-synchronous": "since Volta the lanes of a warp need not run in step, and volatile does not change that:"
@@ -182,25 +182,25 @@ class Program:
 def understood(raw: Finding, program: Program) -> Finding:
     """A finding with all that is said of it."""
     finding = {key: value for key, value in raw.items() if key != "program"}
-    if "message" in finding and (told := FAULT.match(finding["message"])):
-        numbers = {key: [int(n) for n in told[key].split(",")] for key in ("block", "thread")}
+    if "message" in finding and (match := FAULT.match(finding["message"])):
+        numbers = {key: [int(n) for n in match[key].split(",")] for key in ("block", "thread")}
         finding["first"] = {
             "does": "faults",
-            "file": told["file"],
-            "line": int(told["line"]),
-            "instruction": told["instruction"],
+            "file": match["file"],
+            "line": int(match["line"]),
+            "instruction": match["instruction"],
             **numbers,
         }
-    if "message" in finding and (told := DEADLOCK.match(finding["message"])):
-        lanes = int(told["lanes"], 16)
+    if "message" in finding and (match := DEADLOCK.match(finding["message"])):
+        lanes = int(match["lanes"], 16)
         x, y, _ = finding["block"]
-        number = int(told["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
+        number = int(match["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
         finding["first"] = {
             "does": "waits",
-            "file": told["file"],
-            "line": int(told["line"]),
-            "instruction": told["instruction"],
-            "block": [int(n) for n in told["block"].split(",")],
+            "file": match["file"],
+            "line": int(match["line"]),
+            "instruction": match["instruction"],
+            "block": [int(n) for n in match["block"].split(",")],
             "thread": [number % x, number // x % y, number // (x * y)],
         }
     for who in ("first", "second"):
@@ -241,7 +241,7 @@ def read(records: list[Record]) -> list[Finding]:
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def told(number: int, finding: Finding, width: int) -> list[str]:
+def describe(number: int, finding: Finding, width: int) -> list[str]:
     def wrapped(text: str, first: str = "   ") -> list[str]:
         out = []
         for index, line in enumerate(text.splitlines()):
@@ -270,7 +270,7 @@ def report(findings: list[Finding]) -> str:
     count = f"{len(own)} finding{'s' * (len(own) != 1)}" if own else "nothing found"
     out = [f"softcuda check: {count}"]
     for number, finding in enumerate(own, 1):
-        out += ["", *told(number, finding, width)]
+        out += ["", *describe(number, finding, width)]
     if others:
         names = ", ".join(sorted({finding["library"] for finding in others}))
         out += ["", f"in kernels of libraries ({names}); --strict counts them:"]
