@@ -49,15 +49,15 @@ export const words = {
   },
   zh: {
     title: "一个线程束的各 lane，以及它们要访问的共享内存 bank",
-    controls: { preset: "模式", index: "s[…] 的下标", size: "元素", width: "线程块的 x 宽度", warp: "块内第几个线程束" },
+    controls: { preset: "模式", index: "s[…] 的下标", size: "元素", width: "线程块的 x 宽度", warp: "线程块中第几个线程束" },
     preset: {
       own: "自定义", one: "一行：s[x]", two: "步长 2", three: "步长 3", column: "一列，宽 32", padded: "一列，填充到 33",
-      swizzle: "一列，异或重排", same: "同一个字", square: "16 × 16 的块", wide: "float4：每个 lane 16 字节",
+      swizzle: "一列，异或重排", same: "同一个字", square: "16 × 16 的线程块", wide: "float4：每个 lane 16 字节",
     },
     size: { 4: "4 字节", 8: "8 字节", 16: "16 字节" },
     names: "x、y 即 threadIdx.x、.y；还有 lane、warp，以及块内线程号 t",
     lane: "lane", bank: "bank", passes: "波前",
-    first: "第一个波前就取到", waits: "要等后面的波前：该 bank 还要给出别的字", rides: "与要同一个字的 lane 一起取到",
+    first: "第一个波前就取到", waits: "要等后面的波前：该 bank 还要给出别的字", rides: "与访问同一个字的 lane 一起取到",
     said: "{wavefronts} 个波前，没有冲突时只需 {ideal} 个：{verdict}",
     none: "没有 bank 冲突。", conflict: "{ways} 路 bank 冲突；最忙的 bank {bank} 要提供 {ways} 个不同的字。",
     numbers: { wavefronts: "波前", ideal: "无冲突时", conflicts: "bank 冲突", ways: "最忙 bank 的字数", words: "不同的字" },

@@ -43,7 +43,7 @@ WORDS = {
         "measured": "{title}；测自 {device} · {date}",
         "s": "时间",
         "cycle": "时钟周期",
-        "cycles": "{0} 周期",
+        "cycles": "{0} 个周期",
         "from to": "{0} – {1}",
         "row": "行",
         "label": "工作",
