@@ -226,8 +226,8 @@ def audit(book: Book, options: argparse.Namespace) -> int:
     place = options.site or builder.build(book, book.root / "site")
     downloads.check_built(place)
     wrong = audit.audit(book, place, options.only, options.quick, options.update)
-    told = f"{len(wrong)} figures miss a target or are worse than before" if wrong else "all targets are met"
-    print("\n".join([*wrong, told]))
+    summary = f"{len(wrong)} figures miss a target or are worse than before" if wrong else "all targets are met"
+    print("\n".join([*wrong, summary]))
     return 1 if wrong else 0
 
 

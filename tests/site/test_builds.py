@@ -1,4 +1,4 @@
-"""`make site`: the same input makes the same bytes, and what is wrong in either language is told."""
+"""`make site`: the same input makes the same bytes, and what is wrong in either language is reported."""
 
 from __future__ import annotations
 

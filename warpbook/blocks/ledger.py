@@ -68,7 +68,7 @@ WORDS = {
         "short": "未达到",
         "all": "全部",
         "score": "{device}：测量之前共作出 {all} 条预测，其中 {close} 条误差在 25 % 以内，{near} 条相差不到 2 倍，"
-        "{off} 条偏差更大。",
+        "{off} 条偏差超过 2 倍。",
         "also": "另",
         "waiting": "有 {pending} 条结论尚未在 GPU 上实测。",
         "gates": "回归门槛：{all} 条中 {held} 条成立",

@@ -229,8 +229,8 @@ def describe(found: tuple[Value, ...], language: str) -> str:
 def element(answer: Answer, others: dict[str, Answer], language: str, root: str) -> str:
     """The number with its tooltip, which lists the other devices' numbers too.
 
-    The tooltip is an attribute drawn by the style sheet, which a screen reader hears when the link that holds it has
-    the focus; the script makes it the link's name, so that it is heard without. An attribute more would be 2 KB a page.
+    The tooltip is an attribute drawn by the style sheet. A screen reader reads it out when the link that holds it has
+    the focus; the script makes it the link's name, so that no focus is needed. One more attribute would be 2 KB a page.
     What theme/assets/site.js shows instead, once the reader has chosen another device, is in `data-others`.
     """
     everywhere = {"": answer, **others}

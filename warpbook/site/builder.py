@@ -35,7 +35,7 @@ SHARED = (
     "pymdownx.superfences",
     "pytest_codeblocks",
 )
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 def build(book: Book, output: Path, strict: bool = True) -> Path:
@@ -51,7 +51,7 @@ def build(book: Book, output: Path, strict: bool = True) -> Path:
         new = Path(folder, "new")
         jobs = [Job(build_into, book, language, new, strict) for language in LANGUAGES]
         try:
-            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(tell))))
+            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(report))))
         finally:
             for job in jobs:
                 job.stop()
@@ -78,32 +78,32 @@ def replace(output: Path, new: Path, old: Path) -> None:
         raise
 
 
-def tell(line: str) -> None:
+def report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def build_into(tell: Tell, book: Book, language: str, root: Path, strict: bool, url: str | None = None) -> None:
+def build_into(report: Report, book: Book, language: str, root: Path, strict: bool, url: str | None = None) -> None:
     """Build one language where it belongs in a whole site."""
     try:
-        build_language(book, language, root / PLACES[language], strict, url, tell)
+        build_language(book, language, root / PLACES[language], strict, url, report)
     except OSError as error:
         raise BookError(explain(error, root)) from error
 
 
 def build_language(
-    book: Book, language: str, output: Path, strict: bool, url: str | None = None, tell: Tell = tell
+    book: Book, language: str, output: Path, strict: bool, url: str | None = None, report: Report = report
 ) -> None:
-    """Build one language, for `url` if it is only served. `tell` is given each warning as a line."""
+    """Build one language, for `url` if it is only served. `report` is given each warning as a line."""
     from mkdocs.commands.build import build as build_site
     from mkdocs.exceptions import Abort, MkDocsException
 
-    with messages(tell) as log:
+    with messages(report) as log:
         try:
             config = configuration(book, language, output, strict, url)
             build_site(config)
             config.plugins.on_shutdown()
         except Abort:
-            raise BookError(f"{CONFIGS[language]}: {len(log.told)} warnings above; nothing was built") from None
+            raise BookError(f"{CONFIGS[language]}: {len(log.reported)} warnings above; nothing was built") from None
         except MkDocsException as error:
             raise BookError(f"{CONFIGS[language]}: {error}") from None
 
@@ -123,23 +123,23 @@ def configuration(book: Book, language: str, output: Path, strict: bool, url: st
 class Lines(logging.Handler):
     """Warnings as plain lines, each once: several pages may lack the same record."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, report: Report) -> None:
         super().__init__(logging.WARNING)
-        self.tell = tell
-        self.told: set[str] = set()
+        self.report = report
+        self.reported: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.getMessage() not in self.told:
-            self.told.add(record.getMessage())
-            self.tell(self.format(record))
+        if record.getMessage() not in self.reported:
+            self.reported.add(record.getMessage())
+            self.report(self.format(record))
 
 
 @contextmanager
-def messages(tell: Tell) -> Iterator[Lines]:
+def messages(report: Report) -> Iterator[Lines]:
     import jieba
 
     jieba.setLogLevel(logging.WARNING)  # it says otherwise how long its dictionary took
-    log, lines = logging.getLogger("mkdocs"), Lines(tell)
+    log, lines = logging.getLogger("mkdocs"), Lines(report)
     log.addHandler(lines)
     log.setLevel(logging.INFO)  # a strict build counts warnings on this logger
     log.propagate = False
@@ -243,7 +243,7 @@ def shorten_socket_paths() -> None:
 
 
 class Job:
-    """A process that runs `work(tell, *arguments)`; what it tells, and what becomes of it, comes through a pipe."""
+    """A process that runs `work(report, *arguments)`; what it reports, and what becomes of it, comes through a pipe."""
 
     def __init__(self, work: Callable[..., None], *arguments: object) -> None:
         context = processes()
@@ -254,14 +254,14 @@ class Job:
         self.process.start()
         theirs.close()
 
-    def outcome(self, tell: Tell) -> str:
+    def outcome(self, report: Report) -> str:
         """Wait for the end and pass on what it says; what went wrong, or nothing."""
         try:
             while True:
                 kind, text = self.pipe.recv()
                 if kind == "end":
                     return str(text)
-                tell(str(text))
+                report(str(text))
         except (EOFError, OSError):
             self.process.join()
             return f"a process of the build ended by itself (exit status {self.process.exitcode})"

@@ -57,9 +57,9 @@ def plain(markdown: str) -> str:
 def lab(book: Book, name: str, language: str) -> str:
     """Of the lab page of `name` (snippets/reduction/ladder.py)."""
     path = book.root / name
-    told = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     program = path.relative_to(book.snippets).as_posix()
     article = book.page_of(path.parent.name, language)
     title = Page(book, article).title if article else path.parent.name
-    says = " ".join(told.split("\n\n")[0].split()) or f"{program}."
+    says = " ".join(docstring.split("\n\n")[0].split()) or f"{program}."
     return LAB[language].format(says=says, program=program, article=title)

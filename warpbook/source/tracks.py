@@ -246,14 +246,14 @@ def before(book: Book, track: Track, language: str, page: Page) -> list[str]:
     """What its first page needs, and the articles of other tracks that later ones need."""
     first = track.entries[0].page
     items = [moved(item, first, address(first, page)) for item in goals.of(first, language)["needs"]]
-    told = {one for item in items for one in targets(item, page)}
+    named = {one for item in items for one in targets(item, page)}
     mine = {entry.page.path for entry in track.entries}
     by_path = {entry.page.path: entry for entry in articles(book, language).values()}
     for entry in track.entries[1:]:
         for item in goals.of(entry.page, language)["needs"]:
             for target in targets(item, entry.page):
-                if target in by_path and target not in told | mine:
-                    told.add(target)
+                if target in by_path and target not in named | mine:
+                    named.add(target)
                     needed = by_path[target]
                     link = {"title": needed.title, "url": address(needed.page, page), "of": entry.title}
                     items.append(WORDS[language]["for"].format(**link) + WORDS[language]["stop"])

@@ -79,7 +79,7 @@ def problems(book: Book, path: Path) -> list[str]:
     other = Page(book, path)
     twin = book.docs / "en" / path.relative_to(book.docs / "zh")
     if not twin.exists():
-        return []  # `checks.parted` tells
+        return []  # `checks.parted` reports it
     english = Page(book, twin)
     try:
         mine, theirs = sections(other), sections(english)
