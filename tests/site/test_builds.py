@@ -95,6 +95,24 @@ def test_both_languages_say_what_is_wrong_and_the_site_stays(
     assert contents(tmp_path / "site") == before
 
 
+def test_what_pages_and_navigation_refer_to_is_told_with_language_and_line(
+    small_site: Book, tmp_path: Path, edit: Callable[[str, str], None]
+) -> None:
+    """A page that the navigation lists and nobody wrote; links to a page and to an anchor. No traceback, each once."""
+    nav = (small_site.root / "mkdocs.yml").read_text("utf-8")
+    edit("mkdocs.yml", nav.replace("  - Copying: copying.md\n", "  - Copying: copying.md\n  - New: new.md\n"))
+    edit("docs/zh/index.md", "# 首页\n\n[没有](nothing.md)，[也没有](copying.md#nowhere)。\n")
+    done = make(small_site, tmp_path / "site")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    line = nav[: nav.index("  - Copying")].count("\n") + 2
+    for said in (
+        f"mkdocs.yml:{line}: there is no docs/en/new.md; write that page, or take this line, ",
+        "docs/zh/index.md:3: link 'nothing.md', but the target is not found",
+        "docs/zh/index.md:3: link 'copying.md#nowhere', but the doc 'copying.md' does not contain an anchor '#nowhere'",
+    ):
+        assert len([one for one in done.stderr.splitlines() if one.startswith(said)]) == 1, done.stderr
+
+
 INJECTED = {
     "docs/en/copying.md": '<img src=x onerror="alert(1)">',
     "docs/zh/copying.md": "[线程束](javascript&colon;alert(1))",
