@@ -165,9 +165,6 @@ class Lines(logging.Handler):
 
 @contextmanager
 def messages(tell: Tell, book: Book, language: str) -> Iterator[Lines]:
-    import jieba
-
-    jieba.setLogLevel(logging.WARNING)  # it says otherwise how long its dictionary took
     log, lines = logging.getLogger("mkdocs"), Lines(tell, book, language)
     log.addHandler(lines)
     log.setLevel(logging.INFO)  # a strict build counts warnings on this logger
