@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from recorded import keep
 
-from warpbook.book import Book
+from warpbook.book import SOFTCUDA, Book
 
 
 def make(
@@ -111,6 +112,20 @@ def test_what_pages_and_navigation_refer_to_is_told_with_language_and_line(
         "docs/zh/index.md:3: link 'copying.md#nowhere', but the doc 'copying.md' does not contain an anchor '#nowhere'",
     ):
         assert len([one for one in done.stderr.splitlines() if one.startswith(said)]) == 1, done.stderr
+
+
+def test_a_program_that_no_gpu_has_run_holds_nothing_up_and_is_named_in_one_line(
+    small_site: Book, tmp_path: Path, edit: Callable[[str, str], None]
+) -> None:
+    edit("snippets/copying/twice.py", '"""Doubles."""\nprint(2)\n')
+    edit("records/softcuda/copying.json", "")
+    keep(small_site, SOFTCUDA, "copying", {"copying/twice.py": {"stdout": "2\n"}})
+    done = make(small_site, tmp_path / "site")
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stdout.splitlines() if "pending" in line]
+    assert line.startswith(
+        "pending: nvidia-h200 has not measured copying/twice.py of copying yet; pages say so, and you"
+    )
 
 
 INJECTED = {
