@@ -383,7 +383,12 @@ class Edition:
         with self.lock:
             if self.over:
                 return
-            self.jobs = [Job(gently, self.book, language, self.whole, self.url) for language in LANGUAGES]
+            try:
+                self.jobs = [Job(gently, self.book, language, self.whole, self.url) for language in LANGUAGES]
+            except (OSError, EOFError) as error:  # the fork server is gone, as when a terminal is closed
+                self.tell(f"the whole site is not built: {error}")
+                self.settled.set()
+                return
         wrong = [error for job in self.jobs if (error := job.outcome(self.tell))]
         for error in wrong:
             self.tell(error)
