@@ -96,7 +96,7 @@ def test_both_languages_say_what_is_wrong_and_the_site_stays(
     assert contents(tmp_path / "site") == before
 
 
-def test_what_pages_and_navigation_refer_to_is_told_with_language_and_line(
+def test_what_pages_and_navigation_refer_to_is_reported_with_language_and_line(
     small_site: Book, tmp_path: Path, edit: Callable[[str, str], None]
 ) -> None:
     """A page that the navigation lists and nobody wrote; links to a page and to an anchor. No traceback, each once."""

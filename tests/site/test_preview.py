@@ -126,7 +126,7 @@ def test_a_page_comes_and_goes(reader: Reader, small_site: Book) -> None:
     assert "Fresh words" not in reader.read("search/documents.json")
 
 
-def test_an_entry_of_the_navigation_without_its_page_is_told_and_the_others_are_shown(
+def test_an_entry_of_the_navigation_without_its_page_is_reported_and_the_others_are_shown(
     reader: Reader, small_site: Book
 ) -> None:
     home, file, lines = reader.read(""), small_site.root / "mkdocs.yml", len(reader.said)

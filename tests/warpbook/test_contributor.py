@@ -1,4 +1,4 @@
-"""A contributor's first hour without a GPU: every mistake of a new page is told at once, where it is and what to do.
+"""A contributor's first hour without a GPU: every mistake of a new page is reported at once: where it is and what to do.
 
 `book` is a small book in order, an article in a track, of which softcuda has a record and no GPU has. Each test makes
 one mistake in it and runs `warpbook check`.
@@ -6,6 +6,8 @@ one mistake in it and runs `warpbook check`.
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -204,10 +206,27 @@ def test_a_trace_in_the_repository_is_ignored():
     assert done.stdout == "rolled_v0.trace.json\n"
 
 
+def test_commands_in_messages_can_be_pasted():
+    """Debian has no `python`, and nothing of the book is on PATH."""
+    wrong = []
+    for path in (here().root / "warpbook").rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, documented)}
+        texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        wrong += [
+            f"{path.name}:{text.lineno}: {text.value}"
+            for text in texts
+            if text.value not in docstrings
+            and re.search(r"(?<!\.venv/bin/)python -m warpbook|`warpbook \w", text.value)
+        ]
+    assert not wrong, "\n".join(wrong)
+
+
 # -- what `check` says ----------------------------------------------------------------------------------------------
 
 
-def test_a_navigation_entry_without_its_page_is_told_with_its_line(book, edit, check):
+def test_a_navigation_entry_without_its_page_is_reported_with_its_line(book, edit, check):
     edit("mkdocs.yml", "basics/hello.md", "basics/helo.md")
     assert check()[:2] == [
         "mkdocs.yml:5: there is no docs/en/basics/helo.md; write that page, or take this line, "
@@ -229,7 +248,7 @@ def test_a_navigation_entry_without_its_page_is_told_with_its_line(book, edit, c
         ("nav:\n", "nav: [\n", "mkdocs.yml:2: not YAML: "),
     ],
 )
-def test_a_navigation_that_cannot_be_read_is_told_with_its_line(edit, check, old, new, said):
+def test_a_navigation_that_cannot_be_read_is_reported_with_its_line(edit, check, old, new, said):
     edit("mkdocs.yml", old, new)
     assert check()[0].startswith(said)
 
@@ -244,7 +263,7 @@ def test_a_navigation_that_cannot_be_read_is_told_with_its_line(edit, check, old
         ("/basics/hello.md", "write the address relative to this page"),
     ],
 )
-def test_a_broken_link_is_told_with_its_language_and_line(edit, check, link, said):
+def test_a_broken_link_is_reported_with_its_language_and_line(edit, check, link, said):
     edit(ZH, "核函数[^guide]", f"[核函数]({link})[^guide]")
     [line] = [line for line in check() if "follow" not in line]
     assert line == f"{ZH}:15: {link}: {said}"
@@ -337,7 +356,7 @@ def test_blocks_that_a_page_no_longer_has_leave_the_record(book, edit, check, ca
     assert check() == []
 
 
-def test_a_page_that_is_no_longer_found_is_told(book, write, check):
+def test_a_page_that_is_no_longer_found_is_reported(book, write, check):
     (book.root / "theme").symlink_to(here().root / "theme")
     write("docs/queries.toml", '[en]\n"kernel" = "basics/hello"\n"basics" = "glossary"\n')
     [line] = check()
@@ -350,7 +369,7 @@ def test_a_page_that_is_no_longer_found_is_told(book, write, check):
 
 
 def test_an_article_that_cannot_be_read_holds_nothing_else_up(book, edit, check):
-    """Everything is told at once: a page without an end of its block, and a mistake on another page."""
+    """Everything is reported at once: a page without an end of its block, and a mistake on another page."""
     edit(EN, "```\n\n[^guide]:", "\n[^guide]:")
     edit("docs/zh/index.md", "# 首页\n", "# 首页\n\n[没有](nothing.md)\n")
     found = check()

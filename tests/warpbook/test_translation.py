@@ -66,7 +66,7 @@ def test_a_section_that_changed_is_named_by_its_heading(pair):
     ]
 
 
-def test_a_new_page_is_told_to_begin_to_follow_once(small, write):
+def test_a_page_that_follows_nothing_yet_is_one_line(small, write):
     write("docs/en/x.md", EN)
     chinese = write("docs/zh/x.md", ZH)
     assert translation.problems(small, chinese) == [

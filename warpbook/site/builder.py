@@ -50,11 +50,11 @@ def build(book: Book, output: Path, strict: bool = True) -> Path:
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
         new = Path(folder, "new")
         jobs = [Job(build_into, book, language, new, strict) for language in LANGUAGES]
-        told: set[str] = set()
+        shown: set[str] = set()
 
         def tell_once(line: str) -> None:  # both languages may find the same
-            if line not in told:
-                told.add(line)
+            if line not in shown:
+                shown.add(line)
                 tell(line)
 
         try:

@@ -59,13 +59,13 @@ def lab(book: Book, name: str, language: str) -> str:
     """Of the lab page of `name` (snippets/reduction/ladder.py)."""
     path = book.root / name
     try:
-        told = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     except SyntaxError:
-        told = ""  # the hash of its record says so
+        docstring = ""  # the hash of its record says so
     program = path.relative_to(book.snippets).as_posix()
     article = book.page_of(path.parent.name, language)
     title = Page(book, article).title if article else path.parent.name
-    says = " ".join(told.split("\n\n")[0].split())
+    says = " ".join(docstring.split("\n\n")[0].split())
     made = LAB[language].format(says=says, program=program, article=title)
     return made if columns(made) >= LEAST[language] else LAB["short"].format(says=says, program=program).strip()
 
