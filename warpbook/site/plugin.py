@@ -40,7 +40,7 @@ class State:
         self.book = Book(Path(config.config_file_path).absolute().parent)
         self.language = str(config.theme["language"])
         self.values = Values(self.book)
-        self.plain: dict[Path, str] = {}
+        self.plain: dict[Path, tuple[str, str]] = {}  # each page as Markdown, without folds and with them
         self.documents: dict[str, list[dict[str, Any]]] = {}  # what is searched, by the page's source
 
 
@@ -155,7 +155,7 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
     for problem in context.parsed.problems:
         log.warning(problem)
     text = plain.markdown(context.parsed)
-    state.plain[context.page.path] = text
+    state.plain[context.page.path] = text, plain.markdown(context.parsed, folds=True)
     page.meta["description"] = html.escape(describe.page(context.page, state.language, text))
     if config.plugins["material/search"].config.enabled:
         stem = name.removesuffix(".md")

@@ -385,8 +385,8 @@ class Edition:
                 return
             try:
                 self.jobs = [Job(gently, self.book, language, self.whole, self.url) for language in LANGUAGES]
-            except (OSError, EOFError) as error:  # the fork server is gone, as when a terminal is closed
-                self.tell(f"the whole site is not built: {error}")
+            except (OSError, EOFError) as gone:  # the fork server is gone, as when a terminal is closed
+                self.tell(f"the whole site is not built: {gone}")
                 self.settled.set()
                 return
         wrong = [error for job in self.jobs if (error := job.outcome(self.tell))]
