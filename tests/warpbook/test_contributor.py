@@ -1,4 +1,4 @@
-"""A contributor's first hour without a GPU: every mistake of a new page is reported at once: where it is and what to do.
+"""A first hour without a GPU: every mistake of a new page is reported at once: where it is, and what to do.
 
 `book` is a small book in order, an article in a track, of which softcuda has a record and no GPU has. Each test makes
 one mistake in it and runs `warpbook check`.
