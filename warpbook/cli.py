@@ -17,7 +17,7 @@ from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, explain
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m warpbook", description="Build, serve, record and check the book.")
+    parser = argparse.ArgumentParser(prog=".venv/bin/warpbook", description="Build, serve, record and check the book.")
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve both languages, and again on every edit; runs no kernel")
     serve.add_argument("--host", default="localhost", help="name or address to listen at (default: localhost)")
@@ -131,6 +131,9 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
         output = builder.build(book, options.output or book.root / "site")
         pages = sum(1 for _ in output.rglob("index.html"))
         print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
+        from warpbook.check.checks import waiting
+
+        print("".join(f"{line}\n" for line in waiting(book, [PRIMARY])), end="")
     elif options.command == "offline":
         return offline_site(book, options.site or book.root / "site")
     elif options.command == "pdf":

@@ -29,6 +29,8 @@ def claim_table(page: Page, language: str, device: str) -> str:
     words = ledger.WORDS[language] | WORDS[language]
     found = claims.judged(page.book, device, page.article)
     if not found:
+        if claims.of_article(page.book, page.article):
+            raise BookError("no GPU record, so nothing to judge")
         raise BookError(f"no claims; write them in snippets/{page.article}/claims.toml")
 
     def sentence(one: claims.Judged) -> str:

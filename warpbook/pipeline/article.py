@@ -73,7 +73,8 @@ class Article(Postprocessor):
         try:
             return make()
         except BookError as error:
-            self.context.parsed.problems.append(str(error))
+            if str(error) not in self.context.parsed.problems:
+                self.context.parsed.problems.append(str(error))
             return ""
 
 

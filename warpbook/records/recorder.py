@@ -123,12 +123,12 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         records.forget_machines(kept)
         records.write(book, name, article, kept)
 
-    before = len(records.parts(kept))
+    before = [name for name, part in records.named_parts(kept) if part.get("printed") != []]
     kept["programs"] = {program: entry for program, entry in kept["programs"].items() if program in programs}
     kept["counters"] = {command: entry for command, entry in kept["counters"].items() if command in commands}
     if not (pages and pages[0].python):
         kept["blocks"] = {"printed": []}
-    if len(records.parts(kept)) < before:
+    if before != [name for name, part in records.named_parts(kept) if part.get("printed") != []]:
         save()
 
     def now() -> dict[str, str]:

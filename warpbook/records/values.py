@@ -65,6 +65,8 @@ class Values:
             self._records[article] = records.read(self.book, self.device, article)
         found = self._records[article]
         if found is None:
+            if article not in (known := self.book.articles()):
+                raise BookError(f'there is no article "{article}"{schema.suggest(article, known)}')
             name = self.book.relative(records.path_of(self.book, self.device, article))
             line = f"there is no {name}; {records.remedy(self.device, article)}"
             raise records.PendingError(line) if self.pending(article) else BookError(line)
@@ -113,11 +115,8 @@ class Values:
             raise records.PendingError(
                 f'"{name}": {self.device} has not measured it; {records.remedy(self.device, article)}'
             )
-        known = sorted({n for entry in record["programs"].values() for n in entry.get(kind, {})})
-        near = schema.nearest(name, known)
-        raise BookError(
-            f'no {called} "{name}" in {self.path(article)}{near or "; there are: " + (", ".join(known) or "none")}'
-        )
+        known = {n for entry in record["programs"].values() for n in entry.get(kind, {})}
+        raise BookError(f'no {called} "{name}" in {self.path(article)}{schema.suggest(name, known)}')
 
     def counter(self, record: dict[str, Any], article: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """The counter `kernel.metric` of the kernel's first profiled launch, and the part of the record with it."""
@@ -128,7 +127,8 @@ class Values:
                 return part, {"value": counters.value(part["launches"], name), "unit": counters.unit(name)}
         if waiting:
             raise records.PendingError(f'counters of "{kernel}": {self.device} has not counted them')
-        raise BookError(f'no counters of a kernel "{kernel}"')
+        known = {launch["kernel"] for part in record["counters"].values() for launch in part["launches"]}
+        raise BookError(f'no counters of a kernel "{kernel}"{schema.suggest(kernel, known)}')
 
 
 # -- digits ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook.blocks import ends
-from warpbook.book import CONFIGS, LANGUAGES, PLACES, Book, BookError, explain
+from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, PLACES, Book, BookError, explain
 from warpbook.exports import downloads
 
 SITE_URL = "https://warpbook.example/"
@@ -50,8 +50,15 @@ def build(book: Book, output: Path, strict: bool = True) -> Path:
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
         new = Path(folder, "new")
         jobs = [Job(build_into, book, language, new, strict) for language in LANGUAGES]
+        shown: set[str] = set()
+
+        def report_once(line: str) -> None:  # both languages may find the same
+            if line not in shown:
+                shown.add(line)
+                report(line)
+
         try:
-            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(report))))
+            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(report_once))))
         finally:
             for job in jobs:
                 job.stop()
@@ -97,7 +104,7 @@ def build_language(
     from mkdocs.commands.build import build as build_site
     from mkdocs.exceptions import Abort, MkDocsException
 
-    with messages(report) as log:
+    with messages(report, book, language) as log:
         try:
             config = configuration(book, language, output, strict, url)
             build_site(config)
@@ -120,26 +127,45 @@ def configuration(book: Book, language: str, output: Path, strict: bool, url: st
     return config
 
 
+# What MkDocs says of navigation, which the plugin says with file and line; and of links, without language and line.
+NAVIGATION = re.compile(
+    r"A reference to '.*which is not found|The following pages exist in the docs directory", re.DOTALL
+)
+LINK = re.compile(r"Doc file '(?P<page>[^']+)' contains (?:an? )?(?P<said>.*?link '(?P<link>[^']*)'.*)", re.DOTALL)
+
+
 class Lines(logging.Handler):
     """Warnings as plain lines, each once: several pages may lack the same record."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, book: Book, language: str) -> None:
         super().__init__(logging.WARNING)
-        self.report = report
+        self.report, self.book, self.language = report, book, language
         self.reported: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.getMessage() not in self.reported:
-            self.reported.add(record.getMessage())
-            self.report(self.format(record))
+        said = record.getMessage()
+        if NAVIGATION.match(said) and record.name == "mkdocs.structure.nav":
+            return
+        if said not in self.reported:
+            self.reported.add(said)
+            found = LINK.fullmatch(said)
+            self.report(self.located(found) if found else self.format(record))
+
+    def located(self, link: re.Match[str]) -> str:
+        """A broken link as docs/zh/a/b.md:12: …"""
+        folder = self.book.docs if link["page"].startswith(f"{DEVELOPERS}/") else self.book.docs / self.language
+        path = folder / link["page"]
+        try:
+            lines = path.read_text("utf-8").splitlines()
+        except OSError:
+            lines = []
+        number = next((f":{i}" for i, line in enumerate(lines, 1) if f"]({link['link']}" in line), "")
+        return f"{self.book.relative(path)}{number}: {link['said']}"
 
 
 @contextmanager
-def messages(report: Report) -> Iterator[Lines]:
-    import jieba
-
-    jieba.setLogLevel(logging.WARNING)  # it says otherwise how long its dictionary took
-    log, lines = logging.getLogger("mkdocs"), Lines(report)
+def messages(report: Report, book: Book, language: str) -> Iterator[Lines]:
+    log, lines = logging.getLogger("mkdocs"), Lines(report, book, language)
     log.addHandler(lines)
     log.setLevel(logging.INFO)  # a strict build counts warnings on this logger
     log.propagate = False

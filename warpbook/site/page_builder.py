@@ -53,7 +53,7 @@ class PageBuilder:
 def work(pipe: Connection, environment: dict[str, str], book: Book, language: str, root: Path, url: str) -> None:
     """What the process does: answer each address with (whether it is a file of the site, what is wrong)."""
     begin(environment)
-    with messages(lambda line: pipe.send(("line", line))):
+    with messages(lambda line: pipe.send(("line", line)), book, language):
         stage, broken = None, ""
         try:
             stage = Stage(book, language, root / PLACES[language], url)

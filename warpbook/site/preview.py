@@ -203,7 +203,8 @@ class Server(LiveReloadServer):
         # rebinding). The browser sends that name. An address cannot be made to resolve to another.
         if name not in self.names and not (self.server_name in ANYWHERE and is_address(name)):
             return plain(
-                "421 Misdirected Request", "This server has another name; `warpbook serve --host` gives it one."
+                "421 Misdirected Request",
+                "This server has another name; `.venv/bin/warpbook serve --host NAME` gives it one.",
             )
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
             # A body must be read, or the connection is reset and the answer may be lost.
@@ -249,7 +250,7 @@ class Server(LiveReloadServer):
             epoch = self._visible_epoch
         page = f"<!doctype html><meta charset=utf-8><pre>{html.escape(wrong)}</pre>\n".encode()
         page = self._inject_js_into_html(page, epoch)  # type: ignore[no-untyped-call]
-        return "200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(page)))], [page]
+        return "500 Internal Server Error", [("Content-Type", "text/html"), ("Content-Length", str(len(page)))], [page]
 
 
 def requested_path(environ: dict[str, Any]) -> str | None:

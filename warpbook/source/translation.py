@@ -91,9 +91,11 @@ def problems(book: Book, path: Path) -> list[str]:
         return [
             f'{page.name}:{section.number}: "{section.title}" ({wrong}) is not at the same place in the other language'
         ]
+    if not followed(other):
+        return [f"{other.name}: new page, follows nothing yet: .venv/bin/warpbook followed {other.name}"]
     return [
         f'{other.name}:{mine[s.anchor].number}: "{s.title}" of {english.name}:{s.number} has changed since it was '
-        f"followed here; follow it, or mark it as meant: python -m warpbook followed {other.name}#{s.anchor}"
+        f"followed here; follow it, or mark it as meant: .venv/bin/warpbook followed {other.name}#{s.anchor}"
         for s in lagging(english, other)
     ]
 
