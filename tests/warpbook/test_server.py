@@ -137,7 +137,7 @@ def test_a_mistake_is_shown_and_written_nowhere(ask: Ask, tmp_path: Path, monkey
     before = everything(tmp_path)
     for path in ("/page/", "/zh/page/", "/no/page/of/the/book.html"):
         status, text = ask(path)
-        assert status == 200 and "mkdocs.yml: a &lt;mistake&gt;" in text and "livereload(" in text
+        assert status == 500 and "mkdocs.yml: a &lt;mistake&gt;" in text and "livereload(" in text
     assert everything(tmp_path) == before
     monkeypatch.setattr(PageBuilder, "wrong", "")
     assert ask("/page/")[0] == 200
