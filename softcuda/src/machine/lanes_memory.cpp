@@ -126,7 +126,7 @@ inline bool load_shared(Warp& warp, const Op& op, uint32_t lanes, const uint32_t
     return true;
 }
 
-// Spaces whose accesses do nothing but resolve their addresses share one function: it asks the instruction which it is.
+// In place of a space: the instruction says at run time which it is.
 inline constexpr auto any_region = static_cast<Region>(0xff);
 
 template <Region region>
@@ -255,13 +255,13 @@ inline void store_row(const R* row, uint32_t lanes, const uint64_t* at, uint64_t
     });
 }
 
-template <class T, class R, bool vector>
+template <Region region, class T, class R, bool vector>
 [[gnu::noinline]] void store_lanes(Warp& warp, const Op& op, uint32_t lanes) {
     Addresses addresses;
     uint64_t* at = addresses.at;
     if constexpr (vector) {
         const uint64_t count = op.small[0];
-        resolve_any(warp, op, lanes, sizeof(T) * count, Access::store, at);
+        resolve_in<region>(warp, op, lanes, sizeof(T) * count, Access::store, at);
         const Rows& rows = *static_cast<const Rows*>(op.extra);
         // Lane after lane: where lanes overlap, the last one's whole vector stays.
         each_active(lanes, [&](int i) {
@@ -271,7 +271,7 @@ template <class T, class R, bool vector>
             }
         });
     } else {
-        resolve_any(warp, op, lanes, sizeof(T), Access::store, at);
+        resolve_in<region>(warp, op, lanes, sizeof(T), Access::store, at);
         const R* row = warp.row<R>(op.dst);
         if constexpr (sizeof(T) == sizeof(R)) {
             if (lanes == all_lanes && consecutive(at, sizeof(T))) {
@@ -294,7 +294,7 @@ void exec_store(Warp& warp, const Op& op, uint32_t lanes) {
         if (row)
             std::memcpy(row, own.row<R>(op.dst), sizeof(T) * warp_size);
         else
-            store_lanes<T, R, vector>(own, op, lanes);
+            store_lanes<region, T, R, vector>(own, op, lanes);
     });
 }
 
@@ -350,22 +350,20 @@ void exec_affine(Warp& warp, const Op& op, uint32_t lanes) {
 
 // --- choosing among them
 
-// Only what has a way of its own is compiled for its space.
+// What is rare shares a function: vectors, and the spaces that few programs load from or store to.
 template <class T, class R>
 Exec pick_load(Region region, bool vector) {
-    constexpr bool quick = sizeof(T) == 4 || sizeof(T) == 8;
     if (vector) {
-        if constexpr (quick)
+        if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
             if (region == Region::shared) return exec_load<Region::shared, T, R, true>;
         return exec_load<any_region, T, R, true>;
     }
     switch (region) {
         case Region::global: return exec_load<Region::global, T, R, false>;
         case Region::generic: return exec_load<Region::generic, T, R, false>;
+        case Region::shared: return exec_load<Region::shared, T, R, false>;
+        case Region::local: return exec_load<Region::local, T, R, false>;
         case Region::kernel_param: return exec_load<Region::kernel_param, T, R, false>;
-        case Region::shared:
-            if constexpr (quick) return exec_load<Region::shared, T, R, false>;
-            [[fallthrough]];
         default: return exec_load<any_region, T, R, false>;
     }
 }
@@ -373,12 +371,13 @@ Exec pick_load(Region region, bool vector) {
 template <class T, class R>
 Exec pick_store(Region region, bool vector) {
     if (vector) return exec_store<any_region, T, R, true>;
-    if constexpr (sizeof(T) == sizeof(R)) {
-        if (region == Region::global) return exec_store<Region::global, T, R, false>;
-        if (region == Region::generic) return exec_store<Region::generic, T, R, false>;
-        if (region == Region::shared) return exec_store<Region::shared, T, R, false>;
+    switch (region) {
+        case Region::global: return exec_store<Region::global, T, R, false>;
+        case Region::generic: return exec_store<Region::generic, T, R, false>;
+        case Region::shared: return exec_store<Region::shared, T, R, false>;
+        case Region::local: return exec_store<Region::local, T, R, false>;
+        default: return exec_store<any_region, T, R, false>;
     }
-    return exec_store<any_region, T, R, false>;
 }
 
 template <class T, class R>
