@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def calculator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
     lanes = [f"machine/lanes_{family}.cpp" for family in ("integer", "video", "float", "half", "compare", "convert")]
-    objects = native.objects("machine/float_formats.cpp", "ptx/ast.cpp", *lanes)
+    objects = native.objects("machine/float_formats.cpp", "ptx/*.cpp", *lanes)
     have = [f"-DSOFTCUDA_HAVE_{level.upper()}" for level in native.levels() if level != "generic"]
     program = native.program(
         tmp_path_factory.mktemp("calculator") / "calculator", [HERE / "calculator.cpp"], *have, using=objects
