@@ -20,6 +20,8 @@ CAUSES = {
 }
 RATIOS = ("sectors_per_load", "sectors_per_store", "barriers_per_warp")  # hold at any size
 GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
+WASTED = 1.5  # sectors touched, over those that the bytes need: from here on the pattern of the lanes is to blame
+FEW = 2  # active lanes
 SLACK = 1.1  # at a size that nobody can foresee
 
 
@@ -126,14 +128,23 @@ def over(
             values |= {"share": round(100 * worst["instructions"] / everything)}
         elif name.startswith("bytes"):
             kind = "load" if name == "bytes_loaded" else "store"
-            worst = most(lines, f"{kind}_sectors")
+            widest_one, stride = widest(operations, kind)
+            wasted = stride >= WASTED
+            worst = widest_one if wasted else most(lines, f"{kind}_sectors")
             values |= {"operation": "loaded" if kind == "load" else "stored"}
+            if wasted:
+                values |= {"stride": f"{stride:.0f}" if stride < 7.5 else "far", "unused": round(100 - 100 / stride)}
+                values |= {"lanes": round(worst["lanes"] / max(1, worst["warps"]))}
         else:
             worst = most(lines, {"diverged_branches": "diverged", "atomics": "atomics"}.get(name, "barriers"))
-        scattered = name.startswith("sectors_per") and stride < 1.5
+        cause = CAUSES[name]
+        if name.startswith("sectors_per") and stride < WASTED:
+            cause = "scattered"
+        elif name.startswith("bytes") and wasted:
+            cause = "few-lanes" if values["lanes"] <= FEW else "wasted-bytes"
         exceeded.append(
             {
-                "cause": "scattered" if scattered else CAUSES[name],
+                "cause": cause,
                 "values": values,
                 "line": worst["line"],
                 "excess": value / max(limit, 1e-9),
