@@ -10,6 +10,8 @@ import numpy as np
 
 from warpjudge.exercise import Cause, Failure
 
+# An element of a linear input and the output that counts it wrongly; the first that was found is said.
+PAIRS = ("counted-elsewhere", "left-out", "counted-again", "not-its-own")
 Where = dict[str, Any]  # {"kind": a row of messages.toml's [where], …}
 
 
@@ -43,7 +45,10 @@ def where_in(mask: np.ndarray) -> Where:
             whole = np.asarray(mask.all(axis=axis))
             if whole.any() and (mask.any(axis=axis) == whole).all() and whole[np.argmax(whole) :].all():
                 return {"kind": kind, "first": int(np.argmax(whole))}
-    return where(np.flatnonzero(mask), mask.size)
+    found = where(np.flatnonzero(mask), mask.size)
+    if mask.ndim > 1 and found["kind"] == "some":
+        found["list"] = ", ".join("".join(f"[{i}]" for i in place) for place in np.argwhere(mask)[:3].tolist())
+    return found
 
 
 def shown(value: Any) -> str:
@@ -93,10 +98,17 @@ def not_finite(failure: Failure) -> Cause | None:
 def miscounted(failure: Failure) -> Cause | None:
     """What unit vectors showed of a linear result."""
     counts = failure.counts
-    if not counts:
+    if not (counts or failure.pairs):
         return None
     about = values(failure, int(np.argmax(failure.wrong))) | {"input": failure.exercise.linear}
     total = failure.inputs[failure.exercise.linear].size
+    for name in PAIRS:
+        if pairs := failure.pairs.get(name):
+            i, (output, more) = next(iter(pairs.items()))
+            shape = failure.inputs[failure.exercise.linear].shape
+            source = "".join(f"[{k}]" for k in np.unravel_index(i, shape))
+            about |= {"source": source, "target": place(failure, output), "where": where(pairs, total), "times": more}
+            return Cause(name, about | ({"other_at": place(failure, more)} if name == "counted-elsewhere" else {}))
     missing = [i for i, times in counts.items() if times == 0]
     if missing:
         return Cause("not-counted", about | {"where": where(missing, total)})
@@ -134,10 +146,37 @@ def constant(failure: Failure) -> Cause | None:
     return None
 
 
+def forgets_before(failure: Failure) -> Cause | None:
+    """An output that is updated in place, without the value that it had."""
+    if failure.name not in failure.inputs:
+        return None
+    before = np.asarray(failure.inputs[failure.name], np.float64)
+    missing = failure.want.astype(np.float64) - before
+    with np.errstate(invalid="ignore", over="ignore"):
+        close = np.abs(failure.got.astype(np.float64) - missing) <= failure.bound + 1e-6 * np.abs(before)
+    if failure.wrong.any() and close[failure.wrong].all():
+        return Cause("forgets-before", values(failure, int(np.argmax(failure.wrong))))
+    return None
+
+
 def input_copied(failure: Failure) -> Cause | None:
     for name, given in failure.inputs.items():
-        if given.shape == failure.got.shape and given.size > 2 and np.array_equal(given, failure.got):
+        if given.size == failure.got.size > 2 and np.array_equal(given.reshape(-1), failure.got.reshape(-1)):
             return Cause("input-copied", values(failure, int(np.argmax(failure.wrong))) | {"input": name})
+    return None
+
+
+def shifted(failure: Failure) -> Cause | None:
+    """Every wrong element holds what belongs to the one a few places further on, or before."""
+    got, want, limit = failure.got.reshape(-1), failure.want.reshape(-1), failure.bound.reshape(-1)
+    bad = np.flatnonzero(failure.wrong.reshape(-1))
+    for shift in (sign * k for k in range(1, 64) for sign in (1, -1)):
+        here = bad[(bad + shift >= 0) & (bad + shift < want.size)]
+        if here.size >= max(8, 0.7 * bad.size):
+            there = here + shift
+            if (np.abs(got[here] - want[there]) <= limit[there]).all():
+                about = values(failure, int(here[0])) | {"shift": abs(shift), "other_at": place(failure, int(there[0]))}
+                return Cause("shifted", about)
     return None
 
 
@@ -191,12 +230,15 @@ def factor(failure: Failure) -> Cause | None:
 
 
 # What may be said better of another size; the last one is said only if there is nothing else.
-VAGUE = ("factor", "misplaced", "constant", "not-written", "miscounted", "nan", "different")
+VAGUE = (*(name for name in PAIRS if name != "counted-again"), "factor", "misplaced", "constant", "not-written",
+         "miscounted", "nan", "different")  # fmt: skip
 # What a finding of the checker's explains.
-EXPLAINED = ("miscounted", "nan", "different", "factor", "constant", "misplaced", "rounding")
+EXPLAINED = (*PAIRS, "miscounted", "nan", "different", "factor", "constant", "misplaced", "rounding")
 EXPLANATIONS: tuple[Callable[[Failure], Cause | None], ...] = (
     not_written,
     not_finite,
+    forgets_before,
+    shifted,
     miscounted,
     low_precision,
     factor,
