@@ -26,6 +26,7 @@ MOST_MESSAGES = 5
 PRINTED = 16 << 10
 CHILD_SECONDS = 15
 AT_ONCE = 2  # of several answers
+AT_LOADS = ("not-counted", "counted-twice", "miscounted", "wrapped")  # named where elements come in
 WRONG_FIRST = ("outside", "input-changed")
 
 
@@ -341,7 +342,7 @@ class Judgement:
         loads = self.compiled.lines_that("ld.global")
         for one in causes:
             values = one["values"]
-            lines = loads if one["cause"] in ("not-counted", "counted-twice", "miscounted") and loads else stores
+            lines = loads if one["cause"] in AT_LOADS and loads else stores
             lines = list(dict.fromkeys(lines))
             if one["cause"] == "not-written" and not stores:
                 lines = []
