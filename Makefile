@@ -22,7 +22,7 @@
 #
 #   make test-pycuda  PyCUDA's own test suite and examples
 #   make sweep        a corpus of CUDA C++ through NVIDIA's compilers 12.9 to 13.5, fetched into .cache (2 GB)
-#   make fuzz         parser, machine and driver under libFuzzer; needs clang  (SECONDS=60 a target, TARGETS="load driver")
+#   make fuzz         parser, machine, driver and linker under libFuzzer; needs clang  (SECONDS=60 per target, TARGETS="load driver")
 #   make sanitize     the tests under AddressSanitizer and UBSan, or ThreadSanitizer  (ARGS=--thread; or for pytest)
 #   make bench        speed beside PoCL, vgre, Numba's simulator and Oclgrind  (ARGS: for bench/run.py)
 #   make wheel        a wheel for other machines, into dist/

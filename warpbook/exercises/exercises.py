@@ -75,7 +75,7 @@ def find(book: Book, name: str) -> Exercise:
     same = [one for one in known if one.partition("/")[2] == name]
     near = same or difflib.get_close_matches(name, [*known, *(one.partition("/")[2] for one in known)], 1)
     meant = next((one for one in known if near and near[0] in (one, one.partition("/")[2])), "")
-    hint = f"did you mean {meant}?" if meant else "`warpbook try` lists them"
+    hint = f"did you mean {meant}?" if meant else "`.venv/bin/warpbook try` lists them"
     raise BookError(f"{name}: there is no such exercise; {hint}")
 
 

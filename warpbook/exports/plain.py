@@ -276,8 +276,8 @@ def of_html(made: str) -> str:
     described = ""
     if drawn and "wb-figure" in made:  # drawn by hand: its words are its title and description
         parts = [re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", drawn[0], re.DOTALL) for tag in ("title", "desc")]
-        told = [literally(" ".join(plain(part[1]).split())) for part in parts if part]
-        described = f"*{': '.join(told)}*" if told else ""
+        texts = [literally(" ".join(plain(part[1]).split())) for part in parts if part]
+        described = f"*{': '.join(texts)}*" if texts else ""
     reader = Reader()
     reader.feed(made)
     reader.flush()

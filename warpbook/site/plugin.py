@@ -27,7 +27,7 @@ from warpbook.pipeline import typography
 from warpbook.pipeline.parsed import CURRENT, Context
 from warpbook.records.values import Values
 from warpbook.site import developers, feed, labs, minify, policy, prune, search, sitemap, style
-from warpbook.source import allowed_html, describe
+from warpbook.source import allowed_html, describe, navigation
 from warpbook.source.pages import Page
 
 log = logging.getLogger("mkdocs.warpbook")
@@ -57,6 +57,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, the feed, KaTeX's fonts, the records that numbers link to, a lab page a program."""
+    for problem in navigation.problems(state.book, state.language):
+        log.warning(problem)
     if state.language == LANGUAGES[0] and config.plugins["material/search"].config.enabled:  # once for a whole site
         for problem in allowed_html.source_problems(state.book):
             log.warning(problem)

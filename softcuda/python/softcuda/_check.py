@@ -2,7 +2,7 @@
 
 The machine watches every access and writes one JSON object a finding (src/inspect/checker.h); here that becomes
 sentences, each with a hint.  The program runs in a process of its own, so that what it has not freed when it ends, or
-what it found until it crashed, can be told too.
+what it found until it crashed, can be reported too.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ HINTS = {
     "writes in one line": "same line, several threads write one element: let one of them write, use an atomic, or give"
     " each thread an element of its own",
     "race between blocks": "blocks run in any order and at once: update with atomics, or leave the second step to"
-    " another launch (or __threadfence() and an atomic counter that tells the last block)",
+    " another launch (or __threadfence() and an atomic counter that identifies the last block)",
     "race in one instruction": "lanes write different values to one place and which one stays is not defined:"
     " let one of them write, or use an atomic",
     "warp-synchronous": "since Volta the lanes of a warp need not run in step, and volatile does not change that:"
@@ -228,26 +228,26 @@ class Program:
         return lines[who["line"] - 1].strip() if 0 < who["line"] <= len(lines) else ""
 
 
-def place_of(told: re.Match[str]) -> Finding:
+def place_of(match: re.Match[str]) -> Finding:
     """Where a fault's message says that it happened."""
-    numbers = {key: int(told[key] or 0) for key in ("line", "ptx_line")}
-    return {"file": told["file"] or "", **numbers, "instruction": told["instruction"]}
+    numbers = {key: int(match[key] or 0) for key in ("line", "ptx_line")}
+    return {"file": match["file"] or "", **numbers, "instruction": match["instruction"]}
 
 
 def understood(raw: Finding, program: Program) -> Finding:
     """A finding with all that is said of it."""
     finding = {key: value for key, value in raw.items() if key != "program"}
-    if "message" in finding and (told := FAULT.match(finding["message"])):
-        numbers = {key: [int(n) for n in told[key].split(",")] for key in ("block", "thread")}
-        finding["first"] = {"does": "faults", **place_of(told), **numbers}
-    if "message" in finding and (told := DEADLOCK.match(finding["message"])):
-        lanes = int(told["lanes"], 16)
+    if "message" in finding and (match := FAULT.match(finding["message"])):
+        numbers = {key: [int(n) for n in match[key].split(",")] for key in ("block", "thread")}
+        finding["first"] = {"does": "faults", **place_of(match), **numbers}
+    if "message" in finding and (match := DEADLOCK.match(finding["message"])):
+        lanes = int(match["lanes"], 16)
         x, y, _ = finding["block"]
-        number = int(told["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
+        number = int(match["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
         finding["first"] = {
             "does": "waits",
-            **place_of(told),
-            "block": [int(n) for n in told["block"].split(",")],
+            **place_of(match),
+            "block": [int(n) for n in match["block"].split(",")],
             "thread": [number % x, number // x % y, number // (x * y)],
         }
     for who in ("first", "second"):
@@ -291,7 +291,7 @@ def read(records: list[Record], *, failed: bool = False) -> list[Finding]:
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def told(number: int, finding: Finding, width: int) -> list[str]:
+def describe(number: int, finding: Finding, width: int) -> list[str]:
     def wrapped(text: str, first: str = "   ") -> list[str]:
         out = []
         for index, line in enumerate(text.splitlines()):
@@ -322,7 +322,7 @@ def report(findings: list[Finding]) -> str:
     count = f"{len(own)} finding{'s' * (len(own) != 1)}" if own else "nothing found"
     out = [f"softcuda check: {count}"]
     for number, finding in enumerate(own, 1):
-        out += ["", *told(number, finding, width)]
+        out += ["", *describe(number, finding, width)]
     if others:
         names = ", ".join(sorted({finding["library"] for finding in others}))
         out += ["", f"in kernels of libraries ({names}); --strict counts them:"]

@@ -1,4 +1,4 @@
-"""The `softcuda` command: run a program on softcuda, or tell what would be used and why."""
+"""The `softcuda` command: run a program on softcuda, or say what would be used and why."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def finish_launches() -> None:
 
 
 def put_first(folder: str) -> None:
-    """On sys.path, where Python has put its own guess, unless it was told not to (-P)."""
+    """On sys.path, where Python has put its own guess, unless -P forbids it."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 

@@ -345,7 +345,7 @@ def folded(lines: list[str], width: int) -> list[str]:
 
 
 def report(launches: list[Launch]) -> str:
-    """Kernels in the order of their first launches; those of one shape and one outcome are told once."""
+    """Kernels in the order of their first launches; those of one shape and one outcome are reported once."""
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
     groups: dict[str, list[int]] = defaultdict(list)
     for index, launch in enumerate(launches):

@@ -323,7 +323,7 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
                 *find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,
                 "a block of (" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ") threads");
         const uint64_t most = uint64_t(device().attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
-        if (uint64_t(x) * uint64_t(y) * uint64_t(z) > most)  // what else may be wrong with it, the launch tells
+        if (uint64_t(x) * uint64_t(y) * uint64_t(z) > most)  // the launch reports what else is wrong with it
             fail_launch(*find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,
                         "a block of " + text({unsigned(x), unsigned(y), unsigned(z)}) + " threads, at most " +
                             std::to_string(most));
