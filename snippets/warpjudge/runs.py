@@ -256,7 +256,8 @@ def confirm_untouched(device: Device, failure: Failure) -> None:
     if failure.name in failure.inputs or not failure.untouched.any():
         return
     device.reload()
-    done = device.run(failure.inputs, shapes_of({failure.name: failure.want}), failure.launch, POISON)
+    shapes = shapes_of(failure.exercise.expected(failure.inputs))
+    done = device.run(failure.inputs, shapes, failure.launch, POISON)
     if not done.fault and not done.endless:
         got = done.outputs[failure.name]
         raw = np.frombuffer(got.tobytes(), np.uint8).reshape(*got.shape, got.dtype.itemsize)
@@ -277,6 +278,8 @@ def probe(device: Device, failure: Failure) -> None:
         edges = {near + d for near in (0, 32, block, total, total // block * block) for d in range(-3, 4)}
         spread = np.linspace(0, total - 1, PROBED - len(edges)).astype(int).tolist()
         chosen = sorted(i for i in {*edges, *spread} if 0 <= i < total)  # type: ignore[assignment]
+    zeros = failure.inputs | {name: np.zeros_like(data)}
+    nothing = failure.exercise.expected(zeros)[failure.name].astype(np.float64)  # what the output holds already
     for i in chosen:
         unit = np.zeros(total, data.dtype)
         unit[i] = 1
@@ -288,9 +291,9 @@ def probe(device: Device, failure: Failure) -> None:
             failure.counts.clear()
             failure.pairs.clear()
             return
-        got = done.outputs[failure.name].astype(np.float64).reshape(-1)
-        reference = want[failure.name].astype(np.float64).reshape(-1)
-        for cause, pair in pairs(got, reference).items():
+        got = done.outputs[failure.name].astype(np.float64) - nothing
+        reference = want[failure.name].astype(np.float64) - nothing
+        for cause, pair in pairs(got.reshape(-1), reference.reshape(-1)).items():
             failure.pairs.setdefault(cause, {})[i] = pair
         if reference.sum() and not np.array_equal(got, reference):
             times = float(got.sum() / reference.sum())
@@ -305,7 +308,7 @@ def pairs(got: np.ndarray, reference: np.ndarray) -> dict[str, tuple[int, int]]:
     if missing.size and extra.size and not several:
         return {"counted-elsewhere": (int(missing[0]), int(extra[0]))}
     if missing.size and several:
-        found["left-out"] = (int(missing[0]), 0)
+        found["left-out-of"] = (int(missing[0]), 0)
     times = np.divide(got, reference, out=np.zeros_like(got), where=reference != 0)
     if several and np.isfinite(times).all() and (more := np.flatnonzero((times > 1) & (times == np.rint(times)))).size:
         found["counted-again"] = (int(more[0]), int(times[more[0]]))

@@ -26,6 +26,7 @@ MOST_MESSAGES = 5
 PRINTED = 16 << 10
 CHILD_SECONDS = 15
 AT_ONCE = 2  # of several answers
+AT_LOADS = ("not-counted", "counted-twice", "miscounted", "wrapped")  # named where elements come in
 WRONG_FIRST = ("outside", "input-changed")
 
 
@@ -345,7 +346,7 @@ class Judgement:
         reads = [*self.compiled.lines_that("ld.shared"), *loads]
         for one in causes:
             values = one["values"]
-            lines = loads if one["cause"] in ("not-counted", "counted-twice", "miscounted") and loads else stores
+            lines = loads if one["cause"] in AT_LOADS and loads else stores
             if one["cause"] in PAIRS and reads:
                 lines = reads
             lines = list(dict.fromkeys(lines))

@@ -298,7 +298,7 @@ def test_a_size_of_three_numbers_names_them() -> None:
 @pytest.mark.parametrize(
     ("got", "reference", "expected"),
     [
-        ([1, 1, 0, 0], [1, 1, 1, 0], {"left-out": (2, 0)}),
+        ([1, 1, 0, 0], [1, 1, 1, 0], {"left-out-of": (2, 0)}),
         ([3, 1, 1, 0], [1, 1, 1, 0], {"counted-again": (0, 3)}),
         ([1, 1, 1, 1], [1, 1, 1, 0], {"not-its-own": (3, 0)}),
         ([0, 0, 5, 0], [0, 5, 0, 0], {"counted-elsewhere": (1, 2)}),
@@ -322,7 +322,7 @@ def test_what_an_in_place_kernel_left_alone_includes_results_that_equal_the_old_
 
 @pytest.mark.parametrize(
     ("lanes", "sectors", "expected"),
-    [(32, 32, "wasted-bytes"), (1, 8, "few-lanes"), (32, 4, "bytes")],
+    [(32, 32, "bytes-strided"), (1, 8, "few-lanes"), (32, 4, "bytes")],
 )
 def test_too_many_bytes_are_explained_by_the_pattern_of_the_lanes(lanes: int, sectors: int, expected: str) -> None:
     used = 16 if expected == "few-lanes" else 128  # bytes per request

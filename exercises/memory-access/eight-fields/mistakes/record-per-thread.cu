@@ -1,4 +1,4 @@
-// slow: wasted-bytes
+// slow: bytes-strided
 __global__ void weigh(const float* records, const float* w, float* out, int n) {
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= n) return;

@@ -1,4 +1,4 @@
-// wrong: left-out
+// wrong: left-out-of
 __global__ void moving_sum(const float* x, float* out, int n) {
     __shared__ float tile[256 + 16];
     int first = blockIdx.x * 256 - 8;

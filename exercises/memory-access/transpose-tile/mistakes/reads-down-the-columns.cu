@@ -1,4 +1,4 @@
-// slow: wasted-bytes
+// slow: bytes-strided
 __global__ void transpose(const float* a, float* out, int rows, int cols) {
     __shared__ float tile[32][33];
     int x = threadIdx.x, left = blockIdx.x * 32, top = blockIdx.y * 32;

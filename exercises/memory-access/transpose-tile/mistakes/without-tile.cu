@@ -1,4 +1,4 @@
-// slow: wasted-bytes
+// slow: bytes-strided
 __global__ void transpose(const float* a, float* out, int rows, int cols) {
     int c = blockIdx.x * 32 + threadIdx.x;
     for (int y = threadIdx.y; y < 32; y += 8) {

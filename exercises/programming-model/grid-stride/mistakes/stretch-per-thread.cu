@@ -1,4 +1,4 @@
-// slow: wasted-bytes
+// slow: bytes-strided
 __global__ void axpy(float a, const float* x, float* y, long long n) {
     long long threads = (long long)gridDim.x * blockDim.x;
     long long each = (n + threads - 1) / threads;
