@@ -11,6 +11,7 @@
 #   make site-next    the pages into site-next/ with Zensical, another host, from the same sources: a proof, not yet a site
 #   make record       run pages and programs on this machine's device, write records/  (ONLY=reduction: one article; UPDATE=1: all of it anew;
 #                     SHARD=1/2: the first half)
+#   make try          the list of exercises, and which of them are done
 #   make setup        only the set-up, into .venv
 #   make claims       every claim, how good its prediction was, whether its gate holds  (ARGS=--release: fails while a GPU is waited for)
 #   make lint         ruff, clang-format, mypy, and the messages of new commits
@@ -21,7 +22,7 @@
 #
 #   make test-pycuda  PyCUDA's own test suite and examples
 #   make sweep        a corpus of CUDA C++ through NVIDIA's compilers 12.9 to 13.5, fetched into .cache (2 GB)
-#   make fuzz         parser, machine and driver under libFuzzer; needs clang  (SECONDS=60 a target, TARGETS="load driver")
+#   make fuzz         parser, machine, driver and linker under libFuzzer; needs clang  (SECONDS=60 per target, TARGETS="load driver")
 #   make sanitize     the tests under AddressSanitizer and UBSan, or ThreadSanitizer  (ARGS=--thread; or for pytest)
 #   make bench        speed beside PoCL, vgre, Numba's simulator and Oclgrind  (ARGS: for bench/run.py)
 #   make wheel        a wheel for other machines, into dist/
@@ -33,7 +34,7 @@
 PYTHON ?= $(shell .venv/bin/python -c '' 2>/dev/null && echo .venv/bin/python || echo python3)
 RUN := .venv/bin/python -m
 
-.PHONY: setup setup-site setup-print serve site site-next offline pdf audit test record claims lint lock clean
+.PHONY: setup setup-site setup-print serve site site-next offline pdf audit test record try claims lint lock clean
 .PHONY: test-pycuda sweep fuzz sanitize bench wheel aarch64
 
 setup:
@@ -69,6 +70,9 @@ audit: setup-print
 
 record: setup
 	@$(RUN) warpbook record $(if $(ONLY),--only $(ONLY)) $(if $(UPDATE),--update) $(if $(SHARD),--shard $(SHARD))
+
+try: setup
+	@$(RUN) warpbook try $(ARGS)
 
 claims: setup-site
 	@$(RUN) warpbook claims $(ARGS)

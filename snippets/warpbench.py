@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import json
 import math
 import os
@@ -242,6 +243,8 @@ def time(
     import numpy as np
     import pycuda.driver as cuda
 
+    for name, function in (("launch", launch), ("poison", poison), ("check", check)):
+        _takes_number(name, function)
     if check:
         if poison:
             poison(0)
@@ -268,6 +271,17 @@ def time(
     seconds = [stop.time_since(start) * 1e-3 for start, stop in events[warmup:]]
     low, median, high = (float(x) for x in np.percentile(seconds, [10, 50, 90]))
     return Timing(median, low, high, repeats)
+
+
+def _takes_number(name: str, function: Callable[[int], object] | None) -> None:
+    """Raise TypeError unless `function`, if there is one, can be called with the run's number."""
+    try:
+        if function is not None:
+            inspect.signature(function).bind(0)
+    except ValueError:
+        return  # of C, without a signature
+    except TypeError:
+        raise TypeError(f"{name} takes the run's number: lambda i: …") from None
 
 
 class _Hold:
@@ -341,7 +355,12 @@ def value(name: str, number: float, unit: str, spread: tuple[float, float] | Non
 
 
 def timing(name: str, t: Timing, nbytes: int | None = None, flop: int | None = None) -> None:
-    """Record `name`.time in seconds and, for a launch that moves `nbytes` or does `flop`, `name`.rate, `name`.flops."""
+    """Record `name`.time in seconds and, for a launch that moves `nbytes` or does `flop`, `name`.rate, `name`.flops.
+
+    On softcuda nothing is recorded: its times say nothing about a GPU.
+    """
+    if not is_gpu():
+        return
     value(f"{name}.time", t.median, "s", (t.low, t.high))
     for what, work, unit in (("rate", nbytes, "B/s"), ("flops", flop, "flop/s")):
         if work is not None:

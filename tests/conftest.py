@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 INPUTS = {
     "tests/softcuda": ["softcuda", "tests/softcuda", "tests/*.py", "LICENSE", "pyproject.toml", "requirements.lock"],
     "tests/warpbook": unchanged.WHOLE,
+    "tests/exercises": unchanged.WHOLE,
     "tests/pages": unchanged.WHOLE,
     "tests/site": [*unchanged.WHOLE, "!tests/softcuda", "!tests/warpbook", "!tests/pages", "!tests/pycuda", "!bench"],
 }

@@ -2,7 +2,7 @@
 
 AddressSanitizer and UBSan, and without arguments all of tests/softcuda.  Leaks are not looked for: the library keeps
 its device until the process is gone, on purpose, and Python frees little at its end.  What is found is written to files
-and told at the end, and is a failure whatever the tests say: one that expects its program to fail cannot hide it.
+and reported at the end, and is a failure whatever the tests say: one that expects its program to fail cannot hide it.
 
 --thread: ThreadSanitizer, and without further arguments the tests in which several threads are at work.  What kernels
 do with device memory is the program's affair: the lane loops, which touch it, are compiled without the checks.
@@ -53,7 +53,7 @@ def compiler_without_preload(folder: Path) -> Path:
     return folder
 
 
-def tell(reports: Path) -> bool:
+def report(reports: Path) -> bool:
     """The head of each report, equal ones once; false if there is none."""
     heads: dict[str, Path] = {}
     for path in sorted(reports.iterdir()):
@@ -98,7 +98,7 @@ def main(arguments: list[str]) -> int:
         every = ROOT / "tests" / "softcuda"
         command += [str(every / name) for name in THREADED] if threads else [str(every)]
     code = subprocess.run(command, cwd=ROOT, env=environment).returncode
-    return 1 if tell(reports) else code
+    return 1 if report(reports) else code
 
 
 if __name__ == "__main__":

@@ -108,7 +108,8 @@ class Book:
     def articles(self) -> list[str]:
         """Names of everything that can have a record: pages other than home, and folders of programs."""
         pages = {p.stem for language in LANGUAGES for p in self.pages(language)} - {"index"}
-        folders = {p.parent.name for p in self.snippets.glob("*/*.py")}
+        packages = {p.parent.name for p in self.snippets.glob("*/__init__.py")}  # the judge's, beside warpbench.py
+        folders = {p.parent.name for p in self.snippets.glob("*/*.py")} - packages
         return sorted(pages | folders)
 
 

@@ -1,4 +1,4 @@
-"""`python -m warpbook serve | site | record | merge | check | …`. Bad input is one line and status 1."""
+"""`python -m warpbook serve | site | record | new | check | …`. Bad input is one line and status 1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, explain
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m warpbook", description="Build, serve, record and check the book.")
+    parser = argparse.ArgumentParser(prog=".venv/bin/warpbook", description="Build, serve, record and check the book.")
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve both languages, and again on every edit; runs no kernel")
     serve.add_argument("--host", default="localhost", help="name or address to listen at (default: localhost)")
@@ -42,6 +42,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     merge = commands.add_parser("merge", help="take newer parts of other record folders into records/")
     merge.add_argument("folders", nargs="+", type=folder, help="holding <device>/<article>.json, as records/ does")
+    started = commands.add_parser("new", help="start an article: pages, program, kernel, claims, all in order")
+    started.add_argument("page", metavar="TRACK/ARTICLE", help="such as foundations/hello")
+    started.add_argument("--title", help="in English (default: the article's name, as a draft)")
+    started.add_argument("--title-zh", metavar="TITLE", help="in Chinese")
     commands.add_parser("check", help="pages, records and claims, without running anything")
     follow = commands.add_parser("followed", help="note that a Chinese page follows what its English twin says now")
     follow.add_argument("pages", nargs="+", metavar="docs/zh/PAGE.md[#anchor]")
@@ -51,6 +55,16 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     held = commands.add_parser("claims", help="every claim, how good its prediction was, and whether its gate holds")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
     held.add_argument("--release", action="store_true", help="fail while anything has not been measured on a GPU")
+    tried = commands.add_parser("try", help="put an exercise's stub into my/; without a name, list the exercises")
+    tried.add_argument("name", nargs="?", metavar="ARTICLE/NAME")
+    tried.add_argument("--lang", choices=LANGUAGES, help="default: the locale's language")
+    judged = commands.add_parser("judge", help="say whether an answer is right and within budget, and if not, why")
+    judged.add_argument("name", metavar="ARTICLE/NAME")
+    judged.add_argument("--file", metavar="PATH", type=folder, help="the answer (default: my/ARTICLE/NAME.cu)")
+    judged.add_argument("--json", action="store_true", help="print the verdict as JSON, on one line")
+    judged.add_argument("--lang", choices=LANGUAGES, help="default: the locale's language")
+    judged.add_argument("--seed", type=int, metavar="N", help="repeat the inputs of the verdict that has this seed")
+    judged.add_argument("--watch", action="store_true", help="judge again at each save")
     return parser.parse_args(arguments)
 
 
@@ -117,6 +131,9 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
         output = builder.build(book, options.output or book.root / "site")
         pages = sum(1 for _ in output.rglob("index.html"))
         print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
+        from warpbook.check.checks import waiting
+
+        print("".join(f"{line}\n" for line in waiting(book, [PRIMARY])), end="")
     elif options.command == "offline":
         return offline_site(book, options.site or book.root / "site")
     elif options.command == "pdf":
@@ -131,6 +148,8 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
         from warpbook.records.recorder import merge as take_in
 
         print("\n".join(take_in(book, options.folders)))
+    elif options.command == "new":
+        new(book, options.page, options.title, options.title_zh)
     elif options.command == "followed":
         from warpbook.source import translation
 
@@ -139,11 +158,42 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
             print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
     elif options.command == "links":
         return links(book, options.site or book.root / "site", options.external)
+    elif options.command in ("try", "judge"):
+        return exercise(book, options)
     elif options.command == "claims":
         return claims(book, options.device, options.release)
     else:
         return check(book)
     return 0
+
+
+def exercise(book: Book, options: argparse.Namespace) -> int:
+    """0: right, or put into my/; 1: not right; 2: called wrongly."""
+    from warpbook.exercises import commands
+
+    language = commands.language_of(options.lang)
+    try:
+        if options.command == "try":
+            return commands.try_one(book, options.name, language)
+        return commands.judge_one(book, options.name, options.file, options.json, language, options.watch, options.seed)
+    except BookError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def new(book: Book, page: str, title: str | None, title_zh: str | None) -> None:
+    from warpbook.new import article
+
+    asked = article.read(page, title, title_zh)
+    article.check(book, asked)
+    print("running the new article on softcuda …", flush=True)
+    for path in article.create(book, asked):
+        print(f"wrote {path}")
+    print(
+        f"look at it:     make serve, then http://localhost:8000/{asked.track}/{asked.name}/\n"
+        f"after a change: make record ONLY={asked.name}, then .venv/bin/warpbook check\n"
+        "its numbers wait for a GPU; you may commit it without them"
+    )
 
 
 def offline_site(book: Book, site: Path) -> int:
@@ -179,8 +229,8 @@ def audit(book: Book, options: argparse.Namespace) -> int:
     place = options.site or builder.build(book, book.root / "site")
     downloads.check_built(place)
     wrong = audit.audit(book, place, options.only, options.quick, options.update)
-    told = f"{len(wrong)} figures miss a target or are worse than before" if wrong else "all targets are met"
-    print("\n".join([*wrong, told]))
+    summary = f"{len(wrong)} figures miss a target or are worse than before" if wrong else "all targets are met"
+    print("\n".join([*wrong, summary]))
     return 1 if wrong else 0
 
 

@@ -60,8 +60,9 @@ def stale(book: Book) -> dict[str, list[str]]:
     ],
 )
 def test_words_and_claims_make_no_record_stale(copied: Book, file: str, old: str, new: str) -> None:
+    before = stale(copied)  # a GPU's record may wait for this very article
     with edited(copied.root / file, old, new):
-        assert stale(copied) == {}
+        assert stale(copied) == before
     assert lines.stale(copied, ARTICLE) == []
 
 

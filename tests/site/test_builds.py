@@ -1,4 +1,4 @@
-"""`make site`: the same input makes the same bytes, and what is wrong in either language is told."""
+"""`make site`: the same input makes the same bytes, and what is wrong in either language is reported."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from recorded import keep
 
-from warpbook.book import Book
+from warpbook.book import SOFTCUDA, Book
 
 
 def make(
@@ -93,6 +94,38 @@ def test_both_languages_say_what_is_wrong_and_the_site_stays(
     )
     assert ["".join(one) for one in said] == ["en", "zh", "mkdocs.yml", "mkdocs.zh.yml"]
     assert contents(tmp_path / "site") == before
+
+
+def test_what_pages_and_navigation_refer_to_is_reported_with_language_and_line(
+    small_site: Book, tmp_path: Path, edit: Callable[[str, str], None]
+) -> None:
+    """A page that the navigation lists and nobody wrote; links to a page and to an anchor. No traceback, each once."""
+    nav = (small_site.root / "mkdocs.yml").read_text("utf-8")
+    edit("mkdocs.yml", nav.replace("  - Copying: copying.md\n", "  - Copying: copying.md\n  - New: new.md\n"))
+    edit("docs/zh/index.md", "# 首页\n\n[没有](nothing.md)，[也没有](copying.md#nowhere)。\n")
+    done = make(small_site, tmp_path / "site")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    line = nav[: nav.index("  - Copying")].count("\n") + 2
+    for said in (
+        f"mkdocs.yml:{line}: there is no docs/en/new.md; write that page, or take this line, ",
+        "docs/zh/index.md:3: link 'nothing.md', but the target is not found",
+        "docs/zh/index.md:3: link 'copying.md#nowhere', but the doc 'copying.md' does not contain an anchor '#nowhere'",
+    ):
+        assert len([one for one in done.stderr.splitlines() if one.startswith(said)]) == 1, done.stderr
+
+
+def test_a_program_that_no_gpu_has_run_holds_nothing_up_and_is_named_in_one_line(
+    small_site: Book, tmp_path: Path, edit: Callable[[str, str], None]
+) -> None:
+    edit("snippets/copying/twice.py", '"""Doubles."""\nprint(2)\n')
+    edit("records/softcuda/copying.json", "")
+    keep(small_site, SOFTCUDA, "copying", {"copying/twice.py": {"stdout": "2\n"}})
+    done = make(small_site, tmp_path / "site")
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stdout.splitlines() if "pending" in line]
+    assert line.startswith(
+        "pending: nvidia-h200 has not measured copying/twice.py of copying yet; pages say so, and you"
+    )
 
 
 INJECTED = {

@@ -37,7 +37,7 @@ class Reader:
             with urlopen(f"{self.address}{page}", timeout=250) as answer:
                 return str(answer.read().decode())
         except HTTPError as error:
-            return str(error.code)
+            return str(error.code) if error.code == 404 else str(error.read().decode())
 
     def reloads(self, page: str) -> None:
         """Wait as the page's own script does, until it would be loaded again."""
@@ -126,13 +126,31 @@ def test_a_page_comes_and_goes(reader: Reader, small_site: Book) -> None:
     assert "Fresh words" not in reader.read("search/documents.json")
 
 
+def test_an_entry_of_the_navigation_without_its_page_is_reported_and_the_others_are_shown(
+    reader: Reader, small_site: Book
+) -> None:
+    home, file, lines = reader.read(""), small_site.root / "mkdocs.yml", len(reader.said)
+    right = file.read_text("utf-8")
+    file.write_text(re.sub(r"(  - Cop\w+: copying.md\n)", r"\1  - New: unwritten.md\n", right), "utf-8")
+    reader.reloads(home)
+    shown = reader.read("copying/")
+    assert "Traceback" not in shown and "A copy reaches" in shown and reader.read("unwritten/") == "404"
+    said = [line for line in reader.said[lines:] if "there is no docs" in line]
+    assert len(said) == 1 and re.match(r"mkdocs\.yml:\d+: there is no docs/en/unwritten\.md; write that page", said[0])
+    file.write_text(right, "utf-8")
+    reader.reloads(shown)
+
+
 def test_a_mistake_is_shown_until_it_is_mended(reader: Reader, small_site: Book) -> None:
     home, file = reader.read(""), small_site.root / "mkdocs.yml"
     right = file.read_text("utf-8")
     file.write_text(right + "\ntheme: nowhere\n", "utf-8")
     reader.reloads(home)
+    with pytest.raises(HTTPError) as answer:  # it is no page of the book
+        urlopen(reader.address, timeout=250)
+    assert answer.value.code == 500
     wrong = reader.read("")
-    assert "mkdocs.yml: " in wrong
+    assert "mkdocs.yml: " in wrong and "Traceback" not in wrong
     file.write_text(right, "utf-8")
     reader.reloads(wrong)
     assert "mkdocs.yml: " not in reader.read("")

@@ -128,9 +128,9 @@ JOB = """
 import subprocess, sys, time
 from warpbook.site.builder import Job
 
-def work(tell):
+def work(report):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
-    tell(child.pid)
+    report(child.pid)
     while True:
         try:
             time.sleep(100)

@@ -6,8 +6,6 @@ import gzip
 import html
 import json
 import re
-import subprocess
-import tomllib
 import zipfile
 from collections.abc import Callable
 from dataclasses import asdict
@@ -17,10 +15,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from addresses import url
 
-from warpbook import tools
 from warpbook.blocks import ends
 from warpbook.book import Book, here
-from warpbook.check import audit, links
+from warpbook.check import audit, links, search_rank
 from warpbook.exports import downloads, offline, pdf
 from warpbook.pipeline import typography
 from warpbook.site import policy, search
@@ -89,23 +86,17 @@ def test_the_contributors_pages_are_in_english_only_and_exported_nowhere(site: P
 PLACES = {"en": "", "zh": "zh/"}
 
 
-def queries(language: str) -> dict[str, str]:
-    wanted = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))[language]
+def queries(book: Book, language: str) -> dict[str, str]:
+    wanted = search_rank.queries(book, language)
     assert len(wanted) == 40
-    return dict(wanted)
+    return wanted
 
 
 @pytest.mark.parametrize("language", PLACES)
-def test_a_query_finds_its_page_among_the_first_three(language: str, site: Path) -> None:
+def test_a_query_finds_its_page_among_the_first_three(book: Book, language: str, site: Path) -> None:
     """The site's own worker and index are asked, without a browser."""
-    wanted = queries(language)
-    script = Path(__file__).with_name("search.mjs")
-    command = [tools.node(), str(script), str(site / PLACES[language]), json.dumps(list(wanted))]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
-    assert done.returncode == 0, done.stderr
-    answers = [found[:3] for found in json.loads(done.stdout)]
-    asked = zip(wanted.items(), answers, strict=True)
-    wrong = [f"{query}: {page} is not in {found}" for (query, page), found in asked if f"{page}/" not in found]
+    wanted = queries(book, language)
+    wrong = search_rank.missed(search_rank.ask(site / PLACES[language], wanted), wanted, language)
     assert not wrong, "\n".join(wrong)
 
 
@@ -185,9 +176,9 @@ def test_every_page_is_set_as_its_readers_are_used_to(site: Path) -> None:
 
 @pytest.mark.parametrize("language", PLACES)
 def test_what_is_typed_into_the_search_box_shows_its_page_among_the_first_three(
-    language: str, served: str, look: Callable[..., None]
+    book: Book, language: str, served: str, look: Callable[..., None]
 ) -> None:
-    look("find.mjs", served + PLACES[language], queries(language))
+    look("find.mjs", served + PLACES[language], queries(book, language))
 
 
 def test_home_in_one_screen(served: str, look: Callable[..., None]) -> None:

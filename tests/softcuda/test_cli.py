@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import sys
 import native
 import pytest
 
-from softcuda import __version__
+from softcuda import __version__, _cli, _toolkit
 
 
 @pytest.fixture
@@ -143,12 +144,13 @@ def test_what_always_runs_on_the_cpu_says_no_more(softcuda, command):
 
 
 def test_a_library_with_kernels_of_its_own_gets_a_sentence_and_goes_on(softcuda):
-    (softcuda.folder / "torch.py").write_text("print('torch, on the CPU')\n")
+    for library in ("torch", "cupy"):
+        (softcuda.folder / f"{library}.py").write_text(f"print('{library}, on the CPU')\n")
     (softcuda.folder / "program.py").write_text(
-        "import torch\ntry: import cupy\nexcept ImportError: print('no CuPy')\n"
+        "import torch, cupy\ntry: import jax\nexcept ImportError: print('no JAX')\n"
     )
     done = softcuda("run", "program.py", SOFTCUDA_QUIET="1")
-    assert done.stdout == "torch, on the CPU\nno CuPy\n"
+    assert done.stdout == "torch, on the CPU\ncupy, on the CPU\nno JAX\n"
     assert [line.split(" brings ")[0] for line in done.stderr.splitlines()] == ["softcuda: PyTorch", "softcuda: CuPy"]
     assert "it sees no CUDA device here" in done.stderr
 
@@ -175,7 +177,71 @@ def test_info_tells_what_would_be_used_and_why(softcuda):
     rows = {key.strip(): value.strip() for key, value in rows.items()}
     assert rows["would use"] == "softcuda: SOFTCUDA=force"
     assert rows["softcuda"].startswith(__version__)
-    assert {"nvcc", "NVIDIA's nvcc", "host compiler", "PyCUDA", "profiles"} <= rows.keys()
+    assert {"nvcc", "NVIDIA's nvcc", "host compiler", "PyCUDA", "Numba", "NVRTC", "profiles"} <= rows.keys()
+
+
+@pytest.fixture
+def toolkit(tmp_path):
+    """toolkit(nvidia_cuda_nvcc="13.0.88", …): NVIDIA's packages as pip leaves them, with an nvcc that always fails."""
+
+    def make(**versions: str) -> str:
+        nvcc = tmp_path / "site" / "nvidia" / "cu13" / "bin" / "nvcc"
+        nvcc.parent.mkdir(parents=True)
+        nvcc.write_text("#!/bin/sh\nexit 1\n")
+        nvcc.chmod(0o755)
+        for package, version in versions.items():
+            (tmp_path / "site" / f"{package}-{version}.dist-info").mkdir()
+        return str(nvcc.parents[1])
+
+    return make
+
+
+def rows_of(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    return dict(re.split(r"  +", line, maxsplit=1) for line in done.stdout.splitlines())
+
+
+def test_info_warns_of_packages_of_several_releases(softcuda, toolkit):
+    mixed = toolkit(nvidia_cuda_nvcc="13.0.88", nvidia_cuda_cccl="13.0.85", nvidia_cuda_runtime="13.2.51")
+    rows = rows_of(softcuda("info", SOFTCUDA="force", SOFTCUDA_TOOLKIT=mixed))
+    assert rows["mixed packages"].startswith(f"nvidia-cuda-runtime 13.2.51 beside nvcc 13.0.88 in {mixed}: ")
+    assert "; pip install nvidia-cuda-runtime==13.0.88 (" in rows["mixed packages"]
+
+
+def test_a_compilation_that_fails_names_packages_of_several_releases(softcuda, toolkit):
+    mixed = toolkit(nvidia_cuda_nvcc="13.0.88", nvidia_cuda_runtime="13.2.51")
+    (softcuda.folder / "kernel.cu").write_text("#include <cooperative_groups.h>\n")
+    (softcuda.folder / "program.py").write_text(
+        "import subprocess\nprint(subprocess.run(['nvcc', '-cubin', 'kernel.cu']).returncode)\n"
+    )
+    done = softcuda("run", "program.py", SOFTCUDA_QUIET="1", SOFTCUDA_TOOLKIT=mixed)
+    assert done.stdout == "1\n"
+    assert done.stderr.startswith("softcuda: mixed packages: nvidia-cuda-runtime 13.2.51 beside nvcc 13.0.88 in ")
+
+
+def test_info_says_nothing_of_packages_of_one_release(softcuda, toolkit):
+    alike = toolkit(nvidia_cuda_nvcc="13.0.88", nvidia_cuda_cccl="13.0.85", nvidia_cuda_runtime="13.0.88")
+    assert "mixed packages" not in rows_of(softcuda("info", SOFTCUDA="force", SOFTCUDA_TOOLKIT=alike))
+
+
+def test_info_says_that_numba_needs_nvrtc(softcuda, monkeypatch):
+    monkeypatch.setattr(_toolkit, "versions", dict)
+    monkeypatch.setattr(ctypes, "CDLL", no_library)
+    assert _cli.nvrtc() == "not installed; Numba and cuda.core need it: pip install nvidia-cuda-nvrtc==13.0.88"
+    monkeypatch.setattr(_toolkit, "versions", lambda: {"nvidia-cuda-nvrtc": "13.0.88"})
+    assert _cli.nvrtc() == "13.0.88"
+
+
+def test_info_says_how_to_install_nvcc():
+    assert _cli.compiler_version(None).startswith("not installed: pip install nvidia-cuda-nvcc==13.0.88 ")
+
+
+def test_info_does_without_a_toolkit_that_is_not_there(softcuda):
+    done = softcuda("info", SOFTCUDA="force", SOFTCUDA_TOOLKIT="/nowhere")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def no_library(name: str) -> None:
+    raise OSError(f"{name}: cannot open shared object file")
 
 
 def test_info_names_a_mistake_and_fails(softcuda):

@@ -175,6 +175,41 @@ def test_mistakes_end_the_import_with_one_clear_line(run, no_device, environment
     assert message in done.stderr.splitlines()[-1]
 
 
+# --- libraries that cannot use softcuda ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def libraries(tmp_path):
+    """A folder with a torch and a cupy that only say so."""
+    for name in ("torch", "cupy"):
+        (tmp_path / f"{name}.py").write_text(f"print('{name}')\n")
+    return str(tmp_path)
+
+
+IMPORTS = "import torch, cupy, torch\ntry: import jax\nexcept ImportError: pass\n"
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="has an NVIDIA driver")
+def test_libraries_with_kernels_of_their_own_get_a_sentence(run, no_device, libraries):
+    done = run(IMPORTS, LD_LIBRARY_PATH=no_device, PYTHONPATH=libraries)
+    assert done.stdout == "torch\ncupy\n"
+    assert done.stderr.splitlines() == [
+        f"softcuda: {name} brings machine code for GPUs and the CUDA runtime, which softcuda cannot run: "
+        "it sees no CUDA device here"
+        for name in ("PyTorch", "CuPy")
+    ]
+
+
+def test_libraries_get_no_sentence_beside_a_real_driver(run, real, libraries):
+    assert run(IMPORTS, LD_LIBRARY_PATH=real, PYTHONPATH=libraries).stderr == ""
+
+
+@pytest.mark.parametrize("setting", ["SOFTCUDA_QUIET=1", "SOFTCUDA=0"])
+def test_libraries_get_no_sentence_where_none_is_wanted(run, no_device, libraries, setting):
+    name, value = setting.split("=")
+    assert run(IMPORTS, LD_LIBRARY_PATH=no_device, PYTHONPATH=libraries, **{name: value}).stderr == ""
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_multiprocessing_workers_use_it_and_do_not_repeat_the_line(run, no_device, tmp_path, method):
     module = tmp_path / "work.py"

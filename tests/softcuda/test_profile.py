@@ -51,7 +51,7 @@ def test_a_table_of_what_a_kernel_asked_for(profile):
     done = profile("program.py", "3")
     assert done.returncode == 0, done.stderr
     assert "every_other  (3 launches, first 1 of 3; grid 2x1x1, block 128x1x1)" in done.stdout
-    assert "global loads: 8 requests, 64 sectors (8.0 a request, 25 % of their bytes asked for)" in done.stdout
+    assert "global loads: 8 requests, 64 sectors (8.0 per request, 25 % of their bytes asked for)" in done.stdout
     assert "8 branches, 8 diverged" in done.stdout
     [line] = [line for line in done.stdout.splitlines() if "out[i] = a[2 * i];" in line]
     assert line.split()[0] == "kernel.cu:6", "the costly line, counted as in the program's string"

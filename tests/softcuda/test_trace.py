@@ -241,7 +241,7 @@ def test_every_run_gives_the_same_bytes(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--kernel", "product"], "no kernel product was launched; launched were sum (2)"),
+        (["--kernel", "product"], "no kernel product was launched; launched were sum (2 times)"),
         (["--kernel", "sum", "--launch", "3"], "sum was launched 2 times, so there is no launch 3"),
         (["--kernel", "sum", "--block", "4"], "block (4,0,0) is not in the grid of 4x1x1"),
     ],

@@ -1,4 +1,4 @@
-"""Charts from records: what they show, what is heard of them, and what is told when they cannot be drawn."""
+"""Charts from records: what they show, their text for screen readers, and errors when they cannot be drawn."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
         ("timeline streams labels=c=三", 'chart:timeline streams labels=c=三: no label "c"; there are: a, b'),
         ("timeline streams scale=blocks", 'chart:timeline streams scale=blocks: "blocks" is in cycle, the axis in s'),
         ("timeline none", 'chart:timeline none: "none" lasts no time at all'),
-        ("timeline crowd", "chart:timeline crowd: 401 bars on top of one another cannot be told apart; choose rows "
+        ("timeline crowd", "chart:timeline crowd: 401 bars on top of one another cannot be distinguished; choose rows "
                            "with rows="),
         ("roofline none", 'chart:roofline none: "none.intensity" is 0, which a roofline cannot show'),
         ("roofline v1 ceilings=copy.rate", "chart:roofline v1 ceilings=copy.rate: ceilings must be in B/s and in "

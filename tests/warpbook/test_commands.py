@@ -17,7 +17,7 @@ from warpbook.book import Book, explain, write_bytes, write_cache
 
 COMMANDS = [
     ["serve"], ["site"], ["offline"], ["pdf"], ["audit"], ["record"], ["merge", "x"], ["check"], ["followed", "x"],
-    ["links"], ["claims"],
+    ["links"], ["claims"], ["new", "x/y"],
 ]  # fmt: skip
 
 

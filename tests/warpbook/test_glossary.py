@@ -117,6 +117,13 @@ def test_its_page_shows_each_term_in_both_languages(filled, write):
         assert text.count("\n:   ") == 3
 
 
+def test_a_term_with_one_name_in_both_languages_shows_it_once(filled, write):
+    write("docs/glossary.toml", TERMS.replace('zh = "线程束"', 'zh = "warp"'))
+    page = Page(filled, write("docs/zh/glossary.md", "# 术语表\n\n{{ glossary }}\n"))
+    text, _ = plain.flat(parse(page, "zh", Values(filled)))
+    assert "\nwarp {#warp}\n" in text.replace("{ #", "{#").replace(" }", "}"), text
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

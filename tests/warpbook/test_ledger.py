@@ -7,7 +7,7 @@ import re
 import pytest
 from recorded import keep, value
 
-from warpbook.blocks import devices, ledger
+from warpbook.blocks import claim_table, devices, ledger
 from warpbook.blocks.outputs import Outputs
 from warpbook.book import Book, BookError
 from warpbook.pipeline.extension import parse
@@ -60,6 +60,26 @@ def cells(html: str) -> list[list[str]]:
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", html)
     plain = [[re.sub(r"<[^>]+>", " ", cell) for cell in re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row)] for row in rows]
     return [[" ".join(cell.split()).replace("\u00a0", " ") for cell in row] for row in plain]
+
+
+def test_a_device_that_has_not_run_an_article_is_named_without_a_link(filled):
+    """The article's record does not exist yet, so there is nothing to link to."""
+    made = ledger.table(filled, "en", "../")
+    assert "../records/nvidia-h200/x.json" in made
+    (filled.records / "nvidia-h200" / "x.json").unlink()
+    made = ledger.table(filled, "en", "../")
+    assert "../records/nvidia-h200/x.json" not in made and "../records/nvidia-h200/devices.json" in made
+    waiting = [row for row in cells(made.split("<details")[0]) if row[0] == "Ratios" and row[6] != "NVIDIA H100"]
+    assert waiting and all("not yet measured" in row[3] and row[6] for row in waiting)
+
+
+def test_a_new_article_has_claims_that_wait_and_neither_a_score_nor_gates(filled, write):
+    write("docs/en/new.md", "# New\n\n{{ claims }}\n")
+    write("snippets/new/a.py", "")
+    write("snippets/new/claims.toml", CLAIM.partition("[a.slow]")[0].replace("at_least = 3e12\n", ""))
+    made = claim_table.claim_table(Page(filled, filled.docs / "en/new.md"), "en", "nvidia-h200")
+    assert '<p class="wb-score">1 claims are not yet measured on a GPU.</p>' in made.replace("\u00a0", " ")
+    assert "wb-gates" not in made
 
 
 def test_every_claim_on_every_device_with_what_became_of_its_prediction(filled):

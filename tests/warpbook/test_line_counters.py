@@ -127,3 +127,16 @@ def test_a_page_that_asks_for_what_is_not_there(page, write, text, told):
     write("docs/en/x.md", text)
     problems = parse(Page(page.book, page.path), "en", Values(page.book)).problems
     assert any(told in problem and problem.startswith("docs/en/x.md:") for problem in problems), problems
+
+
+def test_another_page_shows_the_kernel_with_its_counters(page, write):
+    other = Page(page.book, write("docs/en/y.md", "# Y\n\n{{ counters:x:twice }}\n"))
+    made = parse(other, "en", Values(page.book))
+    assert not made.problems
+    assert "wb-lines--open" in made.html and "diverged" in made.html
+
+
+def test_counters_of_a_kernel_name_its_article(page, write):
+    other = Page(page.book, write("docs/en/y.md", "# Y\n\n{{ counters:twice }}\n"))
+    [problem] = parse(other, "en", Values(page.book)).problems
+    assert problem == 'docs/en/y.md:3: "counters:twice" is not counters:ARTICLE:KERNEL'

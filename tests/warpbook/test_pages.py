@@ -112,6 +112,11 @@ INSTEAD = "what is not to be run is shown as `console` or `text`"
         ),
         ("a\n```python\n1\n", "docs/en/x.md:2: this block is never closed"),
         (
+            "a\n\n```text\n1\n\nb\n\n```python\n2\n```\n",
+            "docs/en/x.md:3: this block is never closed: ```python begins another within it; close it, or, if that line"
+            " is its text, fence it with ````",
+        ),
+        (
             "> ```python\n> 1\n> ```\n",
             "docs/en/x.md:1: a block within a quotation would be shown and not run; take it out of the `>`",
         ),

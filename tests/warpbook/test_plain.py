@@ -32,16 +32,41 @@ def test_an_output_stands_under_its_block():
     )
     made = text_of("```python\nprint(1)\n\n\n\nprint(2)\n```\n\nWARPBOOK0TOKEN\n", WARPBOOK0TOKEN=box)
     assert made == "```python\nprint(1)\n\n\n\nprint(2)\n```\n\n*Output*\n\n```text\n1 < 2\n3\n```\n"
-    assert plain.cells(made) == [("code", "print(1)\n\n\n\nprint(2)", "1 < 2\n3")]
+    assert plain.cells(made) == [plain.Cell("code", "print(1)\n\n\n\nprint(2)", "1 < 2\n3", "Output")]
+
+
+def test_an_output_names_the_device_that_is_shown():
+    box = (
+        '<div class="wb-output"><details open><summary>Output</summary><pre aria-label="Output: NVIDIA H200">'
+        '<samp>1</samp></pre><pre aria-label="Output: no GPU (softcuda)" hidden><samp>2</samp></pre></details></div>'
+    )
+    made = text_of("```python\nprint(1)\n```\n\nWARPBOOK0TOKEN\n", WARPBOOK0TOKEN=box)
+    assert "*Output: NVIDIA H200*" in made and "softcuda" not in made
+    assert plain.cells(made)[0].caption == "Output: NVIDIA H200"
 
 
 def test_a_box_is_a_quotation_and_its_block_a_cell():
     made = text_of('Why?\n\n??? success "Answer"\n    So.\n\n    ```python\n    if 1:\n        a = 1\n    ```\n\nOn.\n')
     assert made == "Why?\n\n> **Answer**\n>\n> So.\n>\n> ```python\n> if 1:\n>     a = 1\n> ```\n\nOn.\n"
     assert plain.cells(made) == [
-        ("markdown", "Why?\n\n> **Answer**\n>\n> So.\n>", ""),
-        ("code", "if 1:\n    a = 1", ""),
-        ("markdown", "On.", ""),
+        plain.Cell("markdown", "Why?\n\n> **Answer**\n>\n> So.\n>"),
+        plain.Cell("code", "if 1:\n    a = 1"),
+        plain.Cell("markdown", "On."),
+    ]
+
+
+def test_a_box_that_the_page_folds_is_folded_in_a_notebook():
+    """Text before and after its block, each folded by itself, since a cell is a whole; so is the block."""
+    code = "    ```python\n    a = 1\n    ```\n"
+    one = f'??? success "A < B"\n    So.\n\n    > A quotation.\n\n{code}\n    Thus.\n'
+    text = f'Why?\n\n{one}\nOn.\n\n??? success "C"\n{code}'
+    made = plain.tidy("\n".join(plain.lines_of(text, {}, folds=True)))
+    first = "<details>\n<summary>A &lt; B</summary>\n\nSo.\n\n> A quotation.\n\n</details>"
+    assert plain.cells(made) == [
+        plain.Cell("markdown", f"Why?\n\n{first}"),
+        plain.Cell("code", "a = 1", folded=True),
+        plain.Cell("markdown", "<details>\n<summary>A &lt; B</summary>\n\nThus.\n\n</details>\n\nOn.\n\n*C*"),
+        plain.Cell("code", "a = 1", folded=True),
     ]
 
 
@@ -71,9 +96,9 @@ def test_every_page_of_the_book(language):
     for path in BOOK.pages(language):
         page = Page(BOOK, path)
         text = plain.markdown(parse(page, language, VALUES))
-        codes = [source for kind, source, _ in plain.cells(text) if kind == "code"]
+        codes = [cell.source for cell in plain.cells(text) if cell.kind == "code"]
         assert [code.strip() for code in codes] == [block.code.strip() for block in page.python], page.name
-        prose = "".join(source for kind, source, _ in plain.cells(text) if kind == "markdown")
+        prose = "".join(cell.source for cell in plain.cells(text) if cell.kind == "markdown")
         assert "WARPBOOK" not in prose and "<data" not in prose and "<span" not in prose, page.name
 
 

@@ -171,4 +171,5 @@ def test_the_book_s_check_tells_of_it(small, write):
 
     write("docs/en/x.md", "# X\n\nIt takes 3 ms.\n")
     write("docs/zh/x.md", "# X\n\n{{ counted: 3 ms }}。\n")
-    assert [line.split(" is typed")[0] for line in problems(small, [records.SOFTCUDA])] == ['docs/en/x.md:3: "3 ms"']
+    typed = [line.split(" is typed")[0] for line in problems(small, [records.SOFTCUDA]) if " is typed" in line]
+    assert typed == ['docs/en/x.md:3: "3 ms"']

@@ -143,8 +143,8 @@ def test_a_record_is_fresh_until_the_code_changes(small, write):
     kernel.write_text("__global__ void k() { return; }\n", "utf-8")
     write("docs/en/x.md", PAGE.replace("6", "8"))
     assert records.stale(small, "softcuda", "x") == [
-        f"records/softcuda/x.json: stale: snippets/x/a.py or a kernel it loads has changed; {REMEDY}",
         f"docs/en/x.md:3: stale: records/softcuda/x.json was made from another block; {REMEDY}",
+        f"records/softcuda/x.json: stale: one of snippets/x/a.py, snippets/x/k.cu has changed; {REMEDY}",
     ]
 
 

@@ -19,6 +19,7 @@ ROOMS = (
     ("exports",),
     ("site",),
     ("check",),
+    ("new",),
     ("cli", "references", "__main__"),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}

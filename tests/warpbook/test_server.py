@@ -25,7 +25,7 @@ SECRET = "not for readers"
 Ask = Callable[..., tuple[int, str]]
 
 
-class Maker:
+class PageBuilder:
     """Makes `page/index.html`; and while `wrong` says so, nothing, as when mkdocs.yml has a mistake."""
 
     wrong = ""
@@ -33,7 +33,7 @@ class Maker:
     def __init__(self, book: Book, language: str, root: Path, url: str) -> None:
         self.root, self.lock = root, threading.Lock()
 
-    def make(self, address: str, tell: Callable[[str], None]) -> tuple[bool | None, str]:
+    def make(self, address: str, report: Callable[[str], None]) -> tuple[bool | None, str]:
         if self.wrong:
             return True, self.wrong
         if address != "page/index.html":
@@ -49,7 +49,7 @@ class Maker:
 @pytest.fixture
 def server(tmp_path: Path, small: Book, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server of an edition in tmp_path/served."""
-    monkeypatch.setattr(preview, "Maker", Maker)
+    monkeypatch.setattr(preview, "PageBuilder", PageBuilder)
     monkeypatch.setattr(preview.Edition, "build", lambda edition: edition.settled.set())
     (tmp_path / "secret.html").write_text(SECRET)
     server = Server("127.0.0.1", 0, Preview(small, tmp_path / "served", "http://localhost/"))
@@ -105,7 +105,7 @@ OUTSIDE = [
 def test_nothing_outside_the_served_folder_is_read_or_written(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, wrong: str
 ) -> None:
-    monkeypatch.setattr(Maker, "wrong", wrong)
+    monkeypatch.setattr(PageBuilder, "wrong", wrong)
     before = everything(tmp_path)
     status, text = ask(path)
     assert status in (400, 404) and SECRET not in text
@@ -117,7 +117,7 @@ def test_an_absolute_path_is_one_of_the_site(ask: Ask, tmp_path: Path, monkeypat
     for start in ("/", "//", "/zh/", "/%2f", "/zh/%2f"):
         status, text = ask(f"{start}{str(tmp_path).lstrip('/')}/secret.html")
         assert status == 404 and SECRET not in text
-    monkeypatch.setattr(Maker, "wrong", "mkdocs.yml: a mistake")
+    monkeypatch.setattr(PageBuilder, "wrong", "mkdocs.yml: a mistake")
     for start in ("/", "//", "/zh/", "/%2f", "/zh/%2f"):
         ask(f"{start}{str(tmp_path).lstrip('/')}/new.html")
     assert everything(tmp_path) == before
@@ -133,13 +133,13 @@ def test_a_link_that_leads_outside_is_not_followed(ask: Ask, tmp_path: Path) -> 
 
 
 def test_a_mistake_is_shown_and_written_nowhere(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Maker, "wrong", "mkdocs.yml: a <mistake>")
+    monkeypatch.setattr(PageBuilder, "wrong", "mkdocs.yml: a <mistake>")
     before = everything(tmp_path)
     for path in ("/page/", "/zh/page/", "/no/page/of/the/book.html"):
         status, text = ask(path)
-        assert status == 200 and "mkdocs.yml: a &lt;mistake&gt;" in text and "livereload(" in text
+        assert status == 500 and "mkdocs.yml: a &lt;mistake&gt;" in text and "livereload(" in text
     assert everything(tmp_path) == before
-    monkeypatch.setattr(Maker, "wrong", "")
+    monkeypatch.setattr(PageBuilder, "wrong", "")
     assert ask("/page/")[0] == 200
 
 

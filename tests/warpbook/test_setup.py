@@ -28,6 +28,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from background import signals_not_ignored
 
 pytestmark = pytest.mark.inputs("tools/setup_env.py", "Makefile")
 
@@ -197,7 +198,9 @@ def start(root: Path, environment: dict[str, str]) -> Iterator[Start]:
     def run(wanted: str = "site", folder: Path = root) -> subprocess.Popen[str]:
         command = [sys.executable, "quick.py", wanted]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        started.append(subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **streams))
+        with signals_not_ignored():
+            process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **streams)
+        started.append(process)
         return started[-1]
 
     yield run

@@ -62,7 +62,15 @@ def test_a_section_that_changed_is_named_by_its_heading(pair):
     _, _, change = pair
     assert change("Fast.", "Fast, and scarce.") == [
         'docs/zh/x.md:19: "Pinned" of docs/en/x.md:18 has changed since it was followed here; follow it, or mark it as '
-        "meant: python -m warpbook followed docs/zh/x.md#pinned"
+        "meant: .venv/bin/warpbook followed docs/zh/x.md#pinned"
+    ]
+
+
+def test_a_page_that_follows_nothing_yet_is_one_line(small, write):
+    write("docs/en/x.md", EN)
+    chinese = write("docs/zh/x.md", ZH)
+    assert translation.problems(small, chinese) == [
+        "docs/zh/x.md: new page, follows nothing yet: .venv/bin/warpbook followed docs/zh/x.md"
     ]
 
 

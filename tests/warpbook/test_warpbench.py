@@ -105,11 +105,34 @@ def test_names_and_numbers_are_looked_at(make, said):
         make()
 
 
-def test_a_timing_gives_time_rate_and_flops():
+def test_a_timing_gives_time_rate_and_flops(monkeypatch):
+    monkeypatch.setattr(wb, "is_gpu", lambda: True)
     wb.timing("v0", wb.Timing(median=2.0, low=1.0, high=4.0, repeats=50), nbytes=8, flop=16)
     assert wb._values["v0.time"] == {"value": 2.0, "unit": "s", "low": 1.0, "high": 4.0}
     assert wb._values["v0.rate"] == {"value": 4.0, "unit": "B/s", "low": 2.0, "high": 8.0}
     assert wb._values["v0.flops"]["unit"] == "flop/s"
+
+
+def test_a_timing_on_softcuda_is_not_recorded(monkeypatch):
+    monkeypatch.setattr(wb, "is_gpu", lambda: False)
+    wb.timing("v0", wb.Timing(median=2.0, low=1.0, high=4.0, repeats=3), nbytes=8, flop=16)
+    assert wb._values == {}
+
+
+@pytest.mark.parametrize(
+    ("functions", "said"),
+    [
+        ({"launch": lambda: None}, "launch takes the run's number: lambda i: …"),
+        ({"launch": lambda i, j: None}, "launch takes the run's number: lambda i: …"),
+        ({"launch": lambda i: None, "poison": lambda: None}, "poison takes the run's number: lambda i: …"),
+        ({"launch": lambda i: None, "check": lambda: None}, "check takes the run's number: lambda i: …"),
+    ],
+)
+def test_what_time_calls_takes_the_number_of_the_run(functions, said):
+    """Said before anything is launched: no context is needed for it."""
+    with pytest.raises(TypeError) as error:
+        wb.time(**functions)
+    assert str(error.value) == said
 
 
 def test_spans_start_with_the_earliest_and_lose_no_cycle():
@@ -155,6 +178,18 @@ def context():
     yield context
     context.pop()
     context.detach()
+
+
+def test_softcuda_is_the_same_machine_whatever_memory_is_free(context):
+    """A record names its machine by all that `device` answers, so nothing of the moment may be in it."""
+    import pycuda.driver as cuda
+
+    if wb.is_gpu():
+        pytest.skip("a GPU's memory is its own")
+    before = wb.device.__wrapped__()
+    held = cuda.mem_alloc(1 << 20)
+    assert wb.device.__wrapped__() == before and not [key for key in before if "memory" in key]
+    held.free()
 
 
 def test_time_asks_the_check_before_and_after(context):

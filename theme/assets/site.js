@@ -92,9 +92,9 @@ addEventListener("load", () => {
 const box = document.querySelector(".md-search__input");
 box?.addEventListener("input", () => box.dispatchEvent(new KeyboardEvent("keyup")));
 
-// What Material's script adds to code blocks, named for those who hear the page; wide tables, scrolled by keyboard too.
+// What Material's script adds to code blocks, named for screen readers; wide tables, scrolled by keyboard too.
 const tables = new WeakSet();
-const widths = new ResizeObserver((seen) => { // told of sizes after layout, and of what is off the screen only later
+const widths = new ResizeObserver((seen) => { // gets sizes after layout, and those off the screen only later
   for (const { target } of seen)
     for (const view of [target, target.parentElement]) // Material's script, where it is there, puts a box around the table
       if (view.scrollWidth > view.clientWidth && /auto|scroll/.test(getComputedStyle(view).overflowX)) view.tabIndex = 0;

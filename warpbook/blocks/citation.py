@@ -34,25 +34,25 @@ WORDS = {
 
 
 def version(book: Book, name: str) -> date | None:
-    """The day of the last change of the page; of the book, where nothing is told of the page."""
+    """The day of the last change of the page; of the book, where no change of the page is recorded."""
     found = changes.of(book, name) or changes.read(book)
     return found[0].date if found else None
 
 
 def fold(page: Page, language: str, url: str) -> str:
     """HTML for the end of `page`, which is published at `url`; empty for pages that only lead to others, and without
-    any change told."""
+    any recorded change."""
     book, words = page.book, WORDS[language]
     name = page.path.relative_to(book.docs / language).with_suffix("").as_posix()
     day = version(book, name)
     if day is None or (page.path.name == "index.md" and name != "index"):
         return ""
     title = BOOKS[language] if name == "index" else page.title
-    told = changes.of(book, name)
+    entries = changes.of(book, name)
     items = "".join(
-        f'<li><time datetime="{one.date}">{one.date}</time> {html.escape(one.says[language])}</li>' for one in told
+        f'<li><time datetime="{one.date}">{one.date}</time> {html.escape(one.says[language])}</li>' for one in entries
     )
-    history = f"<p><strong>{words['history']}</strong></p><ul>{items}</ul>" if told else ""
+    history = f"<p><strong>{words['history']}</strong></p><ul>{items}</ul>" if entries else ""
     about = {"authors": AUTHORS, "book": BOOKS[language], "date": str(day)}
     cited = words["home" if name == "index" else "line"].format(title=html.escape(title), url=html.escape(url), **about)
     entry = bibtex(page.article if name != "index" else "", title, language, day, url)

@@ -29,6 +29,8 @@ def claim_table(page: Page, language: str, device: str) -> str:
     words = ledger.WORDS[language] | WORDS[language]
     found = claims.judged(page.book, device, page.article)
     if not found:
+        if claims.of_article(page.book, page.article):
+            raise BookError("no GPU record, so nothing to judge")
         raise BookError(f"no claims; write them in snippets/{page.article}/claims.toml")
 
     def sentence(one: claims.Judged) -> str:
@@ -46,12 +48,14 @@ def claim_table(page: Page, language: str, device: str) -> str:
         if one.claim.gates
     ]
     score = html.escape(hold_together(ledger.score_line(found, language)))
+    folded = (
+        f'<details class="wb-gates"><summary>{html.escape(words["gates"])}</summary><div class="wb-claims">'
+        f"{table([words[key] for key in ('claim', 'gate', 'verdict')], gates)}</div></details>"
+    )
     return (
         f'<div class="wb-claims" tabindex="0" role="group" aria-label="{words["claim"]}">'
         f"{table([words[key] for key in ('claim', 'predicted', 'measured', 'prediction', 'source')], rows)}</div>"
-        f'<p class="wb-score">{score}</p>'
-        f'<details class="wb-gates"><summary>{html.escape(words["gates"])}</summary><div class="wb-claims">'
-        f"{table([words[key] for key in ('claim', 'gate', 'verdict')], gates)}</div></details>"
+        f'<p class="wb-score">{score}</p>{folded if gates else ""}'
     )
 
 

@@ -19,7 +19,7 @@ WHOLE = {
         "pdf": "The book as a PDF ({size})",
     },
     "zh": {
-        "label": "带走整本书",
+        "label": "全书的其他版本",
         "feed": "更新记录的订阅源（RSS）",
         "zip": "中英文离线版（zip，{size}）",
         "pdf": "全书 PDF（{size}）",
@@ -35,7 +35,7 @@ WORDS = {
     },
     "zh": {
         "programs": "本页的程序",
-        "label": "带走这一页",
+        "label": "本页的其他版本",
         "md": "Markdown 版",
         "ipynb": "Notebook 版",
         "colab": "在 Colab 中打开",

@@ -39,6 +39,7 @@ WORDS = {
         "all": "all",
         "score": "{device}: of {all} predictions made before measuring, {close} came within 25 %, {near} within a "
         "factor of 2, and {off} were off by more.",
+        "also": " ",
         "waiting": "{pending} claims are not yet measured on a GPU.",
         "gates": "Regression gates: {held} of {all} hold",
         "about": "A gate is set after a first measurement, so that a change for the worse is noticed. It says nothing "
@@ -67,8 +68,9 @@ WORDS = {
         "short": "未达到",
         "all": "全部",
         "score": "{device}：测量之前共作出 {all} 条预测，其中 {close} 条误差在 25 % 以内，{near} 条相差不到 2 倍，"
-        "{off} 条偏差更大。",
-        "waiting": "另有 {pending} 条结论尚未在 GPU 上实测。",
+        "{off} 条偏差超过 2 倍。",
+        "also": "另",
+        "waiting": "有 {pending} 条结论尚未在 GPU 上实测。",
         "gates": "回归门槛：{all} 条中 {held} 条成立",
         "about": "门槛是在首次实测之后设定的，用来及时发现性能退化，与预测准不准无关。",
         "filtered": "共 {all} 条，显示 {shown} 条。",
@@ -127,7 +129,10 @@ def score_line(found: list[Judged], language: str) -> str:
     waiting = sum(one.is_pending for one in found)
     if not waiting:
         return line
-    return f"{line}{' ' if language == 'en' else ''}{words['waiting'].format(pending=waiting)}"
+    waits = str(words["waiting"]).format(pending=waiting)
+    if not won.comparable:  # a new article: there is no score yet
+        return waits
+    return f"{line}{words['also']}{waits}"
 
 
 def gates(book: Book, found: list[Judged], language: str) -> str:
@@ -163,7 +168,9 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
     published = html.escape(hold_together(one.claim.text("published_by", language)))
     if one.claim.published_link:
         published = f"<a{attribute('href', one.claim.published_link)}>{published}</a>"
-    record = f"{root}records/{one.device}/{one.article}.json"
+    device = html.escape(device_name(one, words))
+    if records.path_of(book, one.device, one.article).exists():  # not before the device has run a new article
+        device = f"<a{attribute('href', f'{root}records/{one.device}/{one.article}.json')}>{device}</a>"
     source = html.escape(hold_together(one.claim.text("source", language)))
     cells: list[tuple[str, float | None]] = [
         (f'<a href="{root}{address}">{article}</a>' if address else article, None),
@@ -172,7 +179,7 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
         (measured(one, language), one.measured),
         (prediction_mark(one, language), distance(one)),
         (number(one, "published", published), one.claim.published),
-        (f"<a{attribute('href', record)}>{html.escape(device_name(one, words))}</a>", None),
+        (device, None),
         (f"<time>{one.date[:10]}</time>" if one.date else "–", None),
     ]
     numeric = {2, 3, 4, 5}  # these sort by number, those of one unit together

@@ -60,9 +60,9 @@ WORDS = {
         "source": "源代码",
         "requests": "请求",
         "sectors": "扇区/请求",
-        "conflicts": "存储体冲突",
+        "conflicts": "bank 冲突",
         "warps": "线程束指令",
-        "lanes": "活跃通道",
+        "lanes": "活跃 lane",
         "diverged": "分化的分支",
         "total": "合计",
         "legend": "{kernel}，{launch}网格 {grid}，线程块 {block}，由 softcuda 计数。"
@@ -177,12 +177,12 @@ EXCERPT = ("sectors", "conflicts", "warps", "lanes", "diverged")
 
 
 def excerpt(book: Book, text: str, language: str, root: str) -> str:
-    """`gutter:ARTICLE:KERNEL`: an article's kernel with its counters, unfolded and coloured, for another page."""
+    """`counters:ARTICLE:KERNEL`: an article's kernel with its counters, unfolded and coloured, for another page."""
     words, (article, _, name) = WORDS[language], text.partition(":")
     path = book.page_of(article, language)
     one = parse(Page(book, path), f"{{{{ lines:{name} }}}}") if path else None
     if path is None or one is None:
-        raise BookError(f'"gutter:{text}" is not gutter:ARTICLE:KERNEL')
+        raise BookError(f'"counters:{text}" is not counters:ARTICLE:KERNEL')
     launch = read(book, article).get(one.program, {}).get("launches", {}).get(one.key)
     if launch is None or len(launch["lines"]) != 1:
         raise BookError(f"no lines of {name} in {article} that lie in one file; {records.remedy(SOFTCUDA, article)}")

@@ -13,12 +13,14 @@ LONG = 15  # lines of the longest output that is not folded; of a folded one the
 WORDS = {
     "en": {
         "output": "Output",
+        "of": "Output: {}",
         "softcuda": "no GPU (softcuda)",
         "device": "printed by",
         "all": "All {} lines",
     },
     "zh": {
         "output": "输出",
+        "of": "输出：{}",
         "softcuda": "无 GPU（softcuda）",
         "device": "输出设备",
         "all": "全部 {} 行",
@@ -83,7 +85,7 @@ class Outputs:
         first, *others = texts
         panes = [
             f'<pre class="wb-output__text" data-device="{d}" tabindex="0" role="group" '
-            f'aria-label="{self.words["output"]}: {html.escape(names[d])}"{"" if d == first else " hidden"}>'
+            f'aria-label="{self.words["of"].format(html.escape(names[d]))}"{"" if d == first else " hidden"}>'
             f"<samp>{html.escape(t)}</samp></pre>{self.fold(t)}"
             for d, t in texts.items()
         ]

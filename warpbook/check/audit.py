@@ -2,7 +2,7 @@
 
 `make audit` builds the site, serves it compressed on this machine, opens every page of both languages in Chromium as
 a telephone would (tools/audit.mjs), and has Lighthouse judge six of them. What it found is one table; the committed
-baseline (audit.json) tells what a page was like before. The weight of a page needs no browser, and `make test` holds
+baseline (audit.json) keeps what a page was like before. The weight of a page needs no browser, and `make test` holds
 pages to it too.
 """
 
@@ -37,7 +37,7 @@ JUDGED = (
     "snippets/attention/softmax/",
 )  # by Lighthouse, in each language: home, the heaviest, a lab
 RUNS = 3  # of Lighthouse; the median counts
-# How much worse than the baseline a page may be before it is told. Lighthouse's points vary from run to run.
+# How much worse than the baseline a page may be before it is reported. Lighthouse's points vary from run to run.
 MORE_BYTES = 0.03
 MORE_SHIFT = 0.005
 FEWER_POINTS = 2
@@ -148,11 +148,11 @@ def served(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def tell(line: str) -> None:
+def report(line: str) -> None:
     print(line, flush=True)
 
 
-def look(book: Book, address: str, names: list[str], tell: Callable[[str], None] = tell) -> dict[str, Seen]:
+def look(book: Book, address: str, names: list[str], report: Callable[[str], None] = report) -> dict[str, Seen]:
     """Open each page as a telephone, read it to its end, let axe look at it in light and dark."""
     chromium = tools.chromium()
     if not chromium:
@@ -168,7 +168,7 @@ def look(book: Book, address: str, names: list[str], tell: Callable[[str], None]
             one = json.loads(line)
             name = one.pop("page")
             found[name] = Seen(**one | {"problems": tuple(one["problems"])})
-            tell(row(name, found[name]))
+            report(row(name, found[name]))
     if process.returncode or set(found) != set(names):
         raise BookError("the browser stopped; what it said is above")
     return found
@@ -264,7 +264,7 @@ def audit(
     only: str = "",
     quick: bool = False,
     update: bool = False,
-    tell: Callable[[str], None] = tell,
+    report: Callable[[str], None] = report,
 ) -> list[str]:
     """Measure the pages whose address starts with `only` (in either language), and unless `quick` with Lighthouse too.
 
@@ -275,13 +275,13 @@ def audit(
     judged = [place + page for page in JUDGED for place in ("", "zh/") if page.startswith(only) and not quick]
     if not names:
         raise BookError(f'{site}: no page whose address starts with "{only}"')
-    tell(f" {'page':<58} {'first load':>10} files  shift      LCP axe")
+    report(f" {'page':<58} {'first load':>10} files  shift      LCP axe")
     with served(site) as address:
-        seen = look(book, address, names, tell)
+        seen = look(book, address, names, report)
         points: dict[str, dict[str, float]] = {}
         for page in judged:
             points[page] = judge(book, address, page)
-            tell(f"/{page:<44} " + ", ".join(f"{name} {value:g}" for name, value in points[page].items()))
+            report(f"/{page:<44} " + ", ".join(f"{name} {value:g}" for name, value in points[page].items()))
     wrong = [f"/{name}: {what}" for name, one in seen.items() for what in missed(one)]
     wrong += [f"/{name}: {what}" for name, found in points.items() for what in short(found)]
     # Bytes as they are counted without a browser, so that `make test` holds pages to the same figures.

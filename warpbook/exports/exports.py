@@ -13,19 +13,21 @@ from warpbook.records import records
 from warpbook.source.pages import Page
 
 
-def write(book: Book, language: str, texts: dict[Path, str], site: Path, url: str) -> None:
-    """Write the files of one language into `site`. `texts`: each page's Markdown, by its source."""
-    for path, text in texts.items():
+def write(book: Book, language: str, texts: dict[Path, tuple[str, str]], site: Path, url: str) -> None:
+    """Write the files of one language into `site`.
+
+    `texts`: each page's Markdown, without folds and with them, by its source. `url`: where `site` is published.
+    """
+    for path, (text, folded) in texts.items():
         page = Page(book, path)
         name = path.relative_to(book.docs / language).with_suffix("").as_posix()
         write_text(site / f"{name}.md", text)
-        address = url if name == "index" else f"{url}{name}/"
         record = records.read(book, PRIMARY, page.article)
         device = records.device_name(record) if record else ""
-        if made := notebooks.of_page(page, text, language, address, device or PRIMARY):
+        if made := notebooks.of_page(page, folded, language, url, device or PRIMARY):
             write_text(site / f"{name}.ipynb", made)
     for article in book.articles():
         for program in book.programs(article):
-            made = notebooks.notebook(book, program, language)
+            made = notebooks.notebook(book, program, language, url)
             write_text(site / notebooks.address(book.relative(program)), made)
     write_text(site / "llms.txt", llms.index(book, language, url))

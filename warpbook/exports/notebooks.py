@@ -1,109 +1,140 @@
-"""Each program and each article as a notebook to take away: the helper and the kernels come with it, so that it runs
-where it lands."""
+"""Each program and each article as a notebook that runs anywhere: in Colab, or in an empty folder of a laptop.
+
+Its first cell finds a GPU or softcuda and installs NumPy and PyCUDA. The second writes the helper and the modules that
+the code imports. Both are folded; their code is in first_cells/. All files go to snippets/ beside the notebook, as they
+lie in the book, and Python looks for modules where it does for a page. A kernel is a cell of its own, in front of the
+first that needs it.
+"""
 
 from __future__ import annotations
 
 import ast
+import base64
+import bz2
+import hashlib
 import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
+from warpbook.blocks import ends
 from warpbook.book import BOOKS, Book
 from warpbook.exports import plain
 from warpbook.run.hashes import needed
 from warpbook.source.pages import Page
 
-WORDS = {
-    "en": "{name} of {book}. The first cells write the helper and the kernels beside this notebook; it wants NumPy "
-    "and PyCUDA, and a GPU or softcuda.",
-    "zh": "《{book}》的 {name}。前几个单元格把辅助模块和核函数写到本文件所在的目录；"
-    "运行需要 NumPy、PyCUDA，以及一块 GPU 或 softcuda。",
+CODE = Path(__file__).with_name("first_cells")
+OR_SKIP = (CODE / "or_skip.py").read_text("utf-8")
+MAY_SKIP = re.compile(r"\bwb\.(?:needs\(|SKIPPED\b)")
+SKIPS_AT_ONCE = re.compile(r"^wb\.needs\(", re.MULTILINE)  # a module, when it is imported
+LONG_KERNEL = 60  # lines; a longer one is folded
+HIDDEN = {"cellView": "form", "jupyter": {"source_hidden": True}}  # in Colab, and in JupyterLab
+HIDDEN_ANSWER = {**HIDDEN, "collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
+FIRST = {
+    "en": "Run its cells from top to bottom. The first two are folded: one finds a GPU, or softcuda (a CUDA device "
+    "made of software), and installs NumPy and PyCUDA if they are missing; the other writes the files that the code "
+    "imports to `snippets/`. Kernels have cells of their own: change one, then run it and the cells below it again.",
+    "zh": "请从上到下依次运行。前两个单元格已折叠：第一个查找 GPU 或 softcuda（用软件实现的 CUDA 设备），"
+    "缺少 NumPy 或 PyCUDA 时自动安装；第二个把代码要导入的文件写到 `snippets/`。"
+    "每个核函数文件单独占一个单元格，修改之后，重新运行它和下面的单元格即可。",
 }
-ARTICLE = {
-    "en": "[{title}]({url}), as a notebook. The first cells fetch PyCUDA if need be, and write the helper and "
-    "the kernels beside this notebook. It wants a GPU or softcuda; a cell that needs a newer GPU says so and is left "
-    "out. Numbers and outputs in the text were measured on {device}; below the cells you see your own.",
-    "zh": "[{title}]({url})的 Notebook 版。前几个单元格会装好 PyCUDA（若还没有），再把辅助模块和核函数写到同一目录；"
-    "运行需要一块 GPU 或 softcuda。需要更新的 GPU 的单元格会说明原因并跳过。正文中的数字和输出测自 {device}，"
-    "单元格下面显示的是你自己的结果。",
+WORDS: dict[str, dict[str, Any]] = {
+    "en": {
+        "page": f"This is [a page of {{book}}]({{url}}) as a notebook. {FIRST['en']}\n\n"
+        "Numbers in the text are from {device}. The output below a cell is recorded and names its device, until you "
+        "run the cell. A cell that needs a newer GPU says so and is skipped.",
+        "program": f"This is [a program of {{book}}]({{url}}) as a notebook. {FIRST['en']}",
+        "setup": "Set-up: find a GPU or softcuda, install NumPy and PyCUDA",
+        "helpers": "Helpers: write {count} to snippets/",
+        "files": ("1 file", "{} files", ", "),
+        "packed": "PACKED holds {names}: JSON from path to text, compressed with bz2. Its SHA-256 is {hash}.",
+        "no_device": "There is no GPU here, and softcuda is not installed.\n"
+        "On Colab, choose Runtime > Change runtime type > T4 GPU. Elsewhere, install softcuda: {install} "
+        "(what it is: {url}).",
+        "not_ready": "This needs a C++ compiler, and a GPU with the CUDA toolkit (nvcc) or softcuda: {install}",
+        "clone": "pip install ./softcuda in a clone of the book's repository",
+    },
+    "zh": {
+        "page": f"这是《{{book}}》中[这一页]({{url}})的 Notebook 版，{FIRST['zh']}\n\n"
+        "正文中的数字测自 {device}。单元格下方已有的输出是事先录好的，并注明了设备；运行之后，就换成你自己的结果。"
+        "需要更新的 GPU 的单元格会说明原因并跳过。",
+        "program": f"这是《{{book}}》[一个程序]({{url}})的 Notebook 版，{FIRST['zh']}",
+        "setup": "准备环境：查找 GPU 或 softcuda，安装 NumPy 和 PyCUDA",
+        "helpers": "辅助文件：把 {count}写到 snippets/",
+        "files": ("1 个文件", "{} 个文件", "、"),
+        "packed": "PACKED 内含 {names}：从路径到文本的 JSON，用 bz2 压缩，SHA-256 为 {hash}。",
+        "no_device": "这里没有 GPU，也没有安装 softcuda。\n"
+        "在 Colab 中，请选择“代码执行程序 > 更改运行时类型 > T4 GPU”；在其他环境中，请安装 softcuda："
+        "{install}（简介见 {url}）。",
+        "not_ready": "运行程序需要 C++ 编译器，以及带 CUDA 工具包（nvcc）的 NVIDIA GPU 或 softcuda：{install}",
+        "clone": "在本书代码仓库的副本中执行 pip install ./softcuda",
+    },
 }
-SETUP = """import importlib.util
-import subprocess
-import sys
-from pathlib import Path
-
-if importlib.util.find_spec("pycuda") is None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "pycuda"], check=True)
-{folders}
-
-def or_skip(line, cell):
-    \"\"\"Run a cell; where it says that the device lacks something, go on with the next.\"\"\"
-    try:
-        exec(compile(cell, "<cell>", "exec"), globals())
-    except Exception as error:
-        if type(error).__name__ != "Skipped":
-            raise
 
 
-if "get_ipython" in globals():
-    get_ipython().register_magic_function(or_skip, "cell")
-"""
+# -- the two kinds of notebook -----------------------------------------------------------------------------------------
 
 
-def notebook(book: Book, program: Path, language: str) -> str:
-    """The program's .ipynb as text: a cell for each file that it needs, then the program itself, cut where it is."""
+def notebook(book: Book, program: Path, language: str, home: str) -> str:
+    """The program's .ipynb as text: the files that it needs, then the program itself, cut at its definitions.
+
+    `home`: where the book is published in this language.
+    """
     name = program.relative_to(book.snippets).as_posix()
+    own = book.relative(program)
     code = program.read_text("utf-8")
-    files = needed_files(book, [code], program.parent.name, book.relative(program))
-    cells = [cell("markdown", WORDS[language].format(name=plain.as_code(name), book=BOOKS[language]))]
-    folders = made(files)
-    if folders:  # %%writefile makes none
-        cells.append(cell("code", f"from pathlib import Path\n\n{folders}"))
-    cells += [cell("code", f"%%writefile {path}\n{text}") for path, text in sorted(files.items())]
-    return as_text(cells + [cell("code", part) for part in parts(code)])
-
-
-def of_page(page: Page, text: str, language: str, url: str, device: str) -> str:
-    """The article's .ipynb: `text` (its plain Markdown) with each Python block a cell; empty if it has none."""
-    if not page.python:
-        return ""
-    codes = [block.code for block in page.python]
-    files = needed_files(page.book, codes, page.article, page.name)
-    about = ARTICLE[language].format(title=page.title, url=url, device=plain.literally(device))
-    cells = [cell("markdown", about), cell("code", SETUP.format(folders=made(files)))]
-    cells += [cell("code", f"%%writefile {path}\n{kept}") for path, kept in sorted(files.items())]
-    for kind, part, output in plain.cells(text):
-        skips = "%%or_skip\n" if kind == "code" and re.search(r"\bwb\.needs\(", part) else ""
-        cells.append(cell(kind, skips + part, output))
+    files, kernels = needed_files(book, [code], program.parent.name, own)
+    if "__file__" in code or f'"{program.name}"' in code:  # it runs itself in other processes
+        files[own] = code
+    skips = bool(MAY_SKIP.search(code))
+    then = [OR_SKIP] * skips + [f'__file__ = "{own}"\nsys.argv = [__file__]']
+    url = f"{home}{ends.address(book, program).removesuffix('.py')}/"
+    about = WORDS[language]["program"].format(book=BOOKS[language], url=url)
+    cells = [
+        cell("markdown", f"# {plain.literally(name)}\n\n{about}"),
+        setup(language, home),
+        helpers(files, kernels, program.parent.name, language, "\n\n".join(then)),
+        *(kernel(path, text) for path, text in kernels.items()),
+        *(cell("code", or_skip(part) if skips and part.startswith("if __name__") else part) for part in parts(code)),
+    ]
     return as_text(cells)
 
 
-def needed_files(book: Book, codes: list[str], article: str, where: str) -> dict[str, str]:
-    """What must lie beside a notebook of these codes: path to text."""
-    modules, kernels, data = needed(book, codes, article, where)
-    beside = {**modules, **data}  # Python finds modules beside the notebook, and they find their data beside them
-    files = {Path(path).name: text for path, text in beside.items()}
-    everything = "\n".join([*codes, *modules.values()])
-    for path, text in modules.items():  # one that is run as a program is looked for where it lies in the book
-        if f'"{Path(path).name}"' in everything:
-            files[f"{article}/{Path(path).name}"] = text
-    helper = book.snippets / "warpbench.py"
-    if helper.exists():
-        files[helper.name] = helper.read_text("utf-8")
-    return files | {(book.root / path).relative_to(book.snippets).as_posix(): text for path, text in kernels.items()}
+def of_page(page: Page, text: str, language: str, home: str, device: str) -> str:
+    """The article's .ipynb, with each Python block a cell; empty if it has none.
 
-
-def made(files: dict[str, str]) -> str:
-    """Lines that make the files' folders."""
-    folders = sorted({Path(path).parent.as_posix() for path in files} - {"."})
-    return "\n".join(f'Path("{folder}").mkdir(parents=True, exist_ok=True)' for folder in folders)
-
-
-def as_text(cells: list[dict[str, Any]]) -> str:
-    about = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    kept = {"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+    `text`: its Markdown with folds (`plain.markdown`). `home`: where the book is published in this language.
+    """
+    if not page.python:
+        return ""
+    files, kernels = needed_files(page.book, [block.code for block in page.python], page.article, page.name)
+    path = page.path.relative_to(page.book.docs / language).as_posix()
+    url = published(path, home)
+    title, _, rest = text.partition("\n") if text.startswith("# ") else (f"# {page.title}", "", text)
+    about = WORDS[language]["page"].format(book=BOOKS[language], url=url, device=plain.literally(device))
+    body: list[dict[str, Any]] = []
+    written: set[str] = set()
+    may_skip = False
+    for one in plain.cells(with_links(with_notes(rest), path, home)):
+        if one.kind == "markdown":
+            body += [cell("markdown", part) for part in sections(with_definitions(one.source))]
+            continue
+        modules, wanted, _ = needed(page.book, [one.source], page.article, page.name)
+        body += [kernel(path, kernels[path]) for path in wanted if path not in written]
+        written |= set(wanted)
+        skips = MAY_SKIP.search(one.source) or any(SKIPS_AT_ONCE.search(code) for code in modules.values())
+        may_skip = may_skip or bool(skips)
+        made = cell("code", or_skip(one.source) if skips else one.source, outputs(one.output, one.caption))
+        body.append({**made, "metadata": HIDDEN_ANSWER} if one.folded else made)
+    return as_text(
+        [
+            cell("markdown", f"{title}\n\n{about}"),
+            setup(language, home),
+            helpers(files, kernels, page.article, language, OR_SKIP if may_skip else ""),
+            *body,
+        ]
+    )
 
 
 def address(lab: str) -> str:
@@ -111,12 +142,179 @@ def address(lab: str) -> str:
     return f"notebooks/{Path(lab).relative_to('snippets').with_suffix('.ipynb').as_posix()}"
 
 
-def cell(kind: str, source: str, output: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": source.strip("\n").splitlines(keepends=True)}
-    if kind == "markdown":
-        return out
-    printed = {"output_type": "stream", "name": "stdout", "text": output.splitlines(keepends=True)}
-    return {**out, "execution_count": None, "outputs": [printed] if output else []}
+# -- files that the code needs -----------------------------------------------------------------------------------------
+
+
+def needed_files(book: Book, codes: list[str], article: str, where: str) -> tuple[dict[str, str], dict[str, str]]:
+    """(the helper, modules and data, kernels) of a notebook of these codes: path from the book's root to text."""
+    modules, kernels, data = needed(book, codes, article, where)
+    files = dict(sorted((modules | data).items()))
+    helper = book.snippets / "warpbench.py"
+    if helper.exists():
+        files = {book.relative(helper): helper.read_text("utf-8"), **files}
+    return files, kernels
+
+
+def setup(language: str, home: str) -> dict[str, Any]:
+    """The cell that finds a device and installs what is missing, or says in two lines what to do."""
+    words = WORDS[language]
+    source = f"softcuda @ git+https://github.com/{ends.repository()}#subdirectory=softcuda" if ends.repository() else ""
+    install = f"pip install '{source}'" if source else words["clone"]
+    constants = {
+        "SOFTCUDA": source,
+        "NO_DEVICE": words["no_device"].format(install=install, url=f"{home}softcuda/"),
+        "NOT_READY": words["not_ready"].format(install=install),
+    }
+    return cell("code", filled("setup.py", words["setup"], constants), folded=True)
+
+
+def helpers(
+    files: dict[str, str], kernels: dict[str, str], article: str, language: str, then: str = ""
+) -> dict[str, Any]:
+    """The cell that writes `files`, makes the folders of `kernels`, has Python find both, and runs `then`."""
+    words = WORDS[language]
+    packed = bz2.compress(json.dumps(files, ensure_ascii=False).encode())
+    folders = sorted({Path(path).parent.as_posix() for path in (*files, *kernels)})
+    constants = {
+        "FOLDERS": list(dict.fromkeys([f"snippets/{article}", "snippets", *folders])),
+        "PACKED": base64.b64encode(packed).decode(),
+    }
+    one, many, comma = words["files"]
+    count = one if len(files) == 1 else many.format(len(files))
+    names = comma.join(Path(path).name for path in files)
+    about = words["packed"].format(names=names, hash=hashlib.sha256(packed).hexdigest())
+    code = filled("unpack.py", words["helpers"].format(count=count), constants).replace("ABOUT", about, 1)
+    return cell("code", f"{code}\n\n{then}" if then else code, folded=True)
+
+
+def filled(name: str, title: str, constants: dict[str, Any]) -> str:
+    """The code of first_cells/`name` with this title and these constants."""
+    code = (CODE / name).read_text("utf-8").replace("TITLE", title, 1)
+    for constant, value in constants.items():
+        line = f"{constant} = {json.dumps(value, ensure_ascii=False)}"
+        code = re.sub(rf"^{constant}\b.*$", lambda _, line=line: line, code, count=1, flags=re.MULTILINE)  # type: ignore[misc]
+    return re.sub(r"\n{3,}", "\n\n", code).strip("\n")  # shorter where a reader's program folds nothing
+
+
+# -- Markdown as Jupyter and Colab read it -----------------------------------------------------------------------------
+
+VERBATIM = (  # a listing, or code in a line
+    r"(?P<verbatim>^(?:> )* *(?P<fence>`{3,}|~{3,}).*?^(?:> )* *(?P=fence) *$"
+    r"|(?P<ticks>(?<!`)`+(?!`))(?:(?!\n\n).)+?(?<!`)(?P=ticks)(?!`))"
+)
+LINK = re.compile(VERBATIM + r"|(?<!\\)\]\((?P<target>[^()\s]+)\)", re.DOTALL | re.MULTILINE)
+NOTE = re.compile(VERBATIM + r"|^\[\^[^\]\s]+\]: |(?P<notes>(?:(?<!\\)\[\^[^\]\s]+\])+)", re.DOTALL | re.MULTILINE)
+NOTE_TEXT = re.compile(r"^\[\^([^\]\s]+)\]: +", re.MULTILINE)
+DEFINITION = re.compile(r"^(\S.*)\n:   ", re.MULTILINE)
+
+
+def published(path: str, home: str) -> str:
+    """The address of a page or a program's page: foundations/memory-access.md → https://…/foundations/memory-access/."""
+    stem, dot, ending = path.rpartition(".")
+    if f"{dot}{ending}" not in (".md", ".py"):
+        return f"{home}{path}"
+    return home + re.sub(r"(^|/)index/$", r"\1", f"{stem}/")
+
+
+def with_links(text: str, path: str, home: str) -> str:
+    """The text of the page at `path` with absolute links, since a notebook lies anywhere."""
+
+    def replaced(match: re.Match[str]) -> str:
+        target = match["target"]
+        if not target or re.match(r"[a-z]+:|#source-\d+$", target):
+            return match[0]
+        file, sharp, anchor = target.partition("#")
+        other = urljoin(f"https://x/{path}", file).removeprefix("https://x/") if file else path
+        return f"]({published(other, home)}{sharp}{anchor})"
+
+    return LINK.sub(replaced, text)
+
+
+def with_notes(text: str) -> str:
+    """The text with its footnotes as a numbered list, in the order in which they stand, and numbers for references."""
+    numbers = {name: i for i, name in enumerate(NOTE_TEXT.findall(text), 1)}
+
+    def replaced(match: re.Match[str]) -> str:
+        names = re.findall(r"\[\^([^\]]+)\]", match["notes"] or "")
+        if not names or not set(names) <= set(numbers):
+            return match[0]
+        return f"<sup>{', '.join(f'[{numbers[name]}](#source-{numbers[name]})' for name in names)}</sup>"
+
+    text = NOTE.sub(replaced, text)
+    return NOTE_TEXT.sub(lambda match: f'{numbers[match[1]]}. <a id="source-{numbers[match[1]]}"></a>', text)
+
+
+def with_definitions(text: str) -> str:
+    """A list of definitions as a list that Jupyter knows."""
+    return DEFINITION.sub(r"- \1<br>", text)
+
+
+def sections(text: str) -> list[str]:
+    """The text cut in front of its headings: Jupyter and Colab fold a section whose heading begins a cell."""
+    out: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        if found := re.match(r"(?:> )* *(`{3,}|~{3,})", line):
+            fence = ("" if fence == found[1] else fence) if fence else found[1]
+        if not out or (not fence and re.match(r"#{2,4} ", line)):
+            out.append("")
+        out[-1] += f"{line}\n"
+    return [part for part in out if part.strip()]
+
+
+# -- cells -------------------------------------------------------------------------------------------------------------
+
+
+def as_text(cells: list[dict[str, Any]]) -> str:
+    about = {
+        "accelerator": "GPU",  # Colab then starts with one
+        "colab": {"gpuType": "T4", "provenance": [], "toc_visible": True},
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    kept = {"cells": with_ids(cells), "metadata": about, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+
+
+def with_ids(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cells with an id each, which stays while the cell does, whatever changes around it."""
+    seen: dict[str, int] = {}
+    out = []
+    for one in cells:
+        key = hashlib.sha256(f"{one['cell_type']}\n{''.join(one['source'])}".encode()).hexdigest()[:12]
+        seen[key] = seen.get(key, 0) + 1
+        out.append({"id": key if seen[key] == 1 else f"{key}-{seen[key]}", **one})
+    return out
+
+
+def cell(
+    kind: str, source: str, printed: list[dict[str, Any]] | None = None, *, folded: bool = False
+) -> dict[str, Any]:
+    out: dict[str, Any] = {"cell_type": kind, "metadata": HIDDEN if folded else {}}
+    out["source"] = source.strip("\n").splitlines(keepends=True)
+    return out if kind == "markdown" else {**out, "execution_count": None, "outputs": printed or []}
+
+
+def or_skip(code: str) -> str:
+    """A cell that may say that the device lacks something; the notebook then goes on with the next."""
+    return f"%%or_skip\n{code}"
+
+
+def kernel(path: str, text: str) -> dict[str, Any]:
+    """The cell of a kernel file, without the marks of its sections."""
+    text = re.sub(r"^\s*// --8<--.*\n", "", text, flags=re.MULTILINE)
+    return cell("code", f"%%writefile {path}\n{text}", folded=text.count("\n") > LONG_KERNEL)
+
+
+def outputs(printed: str, caption: str) -> list[dict[str, Any]]:
+    """What the record has of a cell, below the name of the device."""
+    if not printed:
+        return []
+    data = {"text/markdown": [f"*{caption}*"], "text/plain": [caption]}
+    return [
+        {"output_type": "display_data", "data": data, "metadata": {}},
+        {"output_type": "stream", "name": "stdout", "text": f"{printed}\n".splitlines(keepends=True)},
+    ]
 
 
 def parts(code: str) -> list[str]:

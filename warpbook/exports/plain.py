@@ -23,7 +23,7 @@ TOKEN = re.compile(r"(?P<indent> *)(?P<token>WARPBOOK\d+TOKEN)\Z")
 INLINE = re.compile(r"</?(?:data|span|a)\b[^>]*>")
 WRAPPER = re.compile(r"</?div\b[^>]*> *")  # around Markdown (md_in_html)
 ATTRIBUTES = re.compile(r"\s*\{\s*[.#][^{}]*\}\s*$")
-BOX = re.compile(r"^(?P<indent> *)(?:!!!|\?\?\?\+?) +(?P<kind>[\w -]+?)(?: +\"(?P<title>.*)\")? *$")
+BOX = re.compile(r"^(?P<indent> *)(?P<form>!!!|\?\?\?\+?) +(?P<kind>[\w -]+?)(?: +\"(?P<title>.*)\")? *$")
 REFERENCE = re.compile(r"&#?\w+;")
 MARKUP = re.compile(  # of Markdown, Jupyter or Colab, in a text that is meant as it is
     r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|[\\`$]"  # tags, character references, code, formulas
@@ -34,9 +34,12 @@ UNSAID = {"wb-switch", "wb-output__fold"}  # controls
 SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's description is taken before
 
 
-def markdown(parsed: Parsed) -> str:
-    """A page that was read as Markdown that needs nothing else."""
-    return tidy("\n".join(lines_of(*flat(parsed))))
+def markdown(parsed: Parsed, *, folds: bool = False) -> str:
+    """A page that was read as Markdown that needs nothing else.
+
+    `folds`: the title of a box that the page folds is `<summary>…</summary>`, by which `cells` finds it.
+    """
+    return tidy("\n".join(lines_of(*flat(parsed), folds=folds)))
 
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
@@ -98,7 +101,7 @@ def with_heading(lines: list[str], title: str) -> list[str]:
     return [*lines[: notes[0]], f"## {title} {{ #sources }}", "", *lines[notes[0] :]]
 
 
-def lines_of(markdown: str, tokens: dict[str, str]) -> list[str]:
+def lines_of(markdown: str, tokens: dict[str, str], *, folds: bool = False) -> list[str]:
     out: list[str] = []
     fence = ""
     boxes: list[int] = []  # indents of the admonitions we are in
@@ -122,8 +125,9 @@ def lines_of(markdown: str, tokens: dict[str, str]) -> list[str]:
             fence = match["fence"]
             out.append(quote + re.sub(r"\{\s*\.([\w+-]+)[^}]*\}|(?<=[a-z]) .*=.*$", r"\1", inner))
         elif box := BOX.match(line):
-            title = box["title"] or box["kind"].split()[-1].capitalize()
-            out += [f"{quote}> **{plain(title)}**", f"{quote}>"]
+            title = plain(box["title"] or box["kind"].split()[-1].capitalize())
+            folded = folds and not quote and box["form"].startswith("?")
+            out += [f"{quote}> {f'<summary>{html.escape(title)}</summary>' if folded else f'**{title}**'}", f"{quote}>"]
             boxes.append(len(box["indent"]))
         elif WRAPPER.fullmatch(line):
             out.append("")
@@ -214,6 +218,8 @@ class Reader(HTMLParser):
             self.span = int(known.get("colspan") or 1)
         elif tag in ("p", "pre", "figcaption", "summary", "li", "h1", "h2", "h3", "div", "figure"):
             self.flush()
+            if tag == "pre" and self.out and (label := known.get("aria-label")):
+                self.out[-1] = f"*{literally(label)}*"  # of an output: names its device, and its summary may not
         elif tag == "br":
             self.text.append(("\n", False))
         elif tag == "code":
@@ -270,8 +276,8 @@ def of_html(made: str) -> str:
     described = ""
     if drawn and "wb-figure" in made:  # drawn by hand: its words are its title and description
         parts = [re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", drawn[0], re.DOTALL) for tag in ("title", "desc")]
-        told = [literally(" ".join(plain(part[1]).split())) for part in parts if part]
-        described = f"*{': '.join(told)}*" if told else ""
+        texts = [literally(" ".join(plain(part[1]).split())) for part in parts if part]
+        described = f"*{': '.join(texts)}*" if texts else ""
     reader = Reader()
     reader.feed(made)
     reader.flush()
@@ -282,22 +288,80 @@ def of_html(made: str) -> str:
 
 BLOCK = re.compile(
     r"^(?P<quote>(?:> )*) *```python\n(?P<code>.*?)\n(?:> )* *```$"
-    r"(?:\n(?:> ?)*\n(?:> )* *\*[^*\n]+\*\n(?:> ?)*\n"
+    r"(?:\n(?:> ?)*\n(?:> )* *\*(?P<caption>[^*\n]+)\*\n(?:> ?)*\n"
     r"(?:> )* *(?P<ticks>```+)text\n(?P<output>.*?)\n(?:> )* *(?P=ticks)$)?",
     re.DOTALL | re.MULTILINE,
 )
+FOLD = re.compile(r"> <summary>(?P<title>.*)</summary>")
 
 
-def cells(text: str) -> list[tuple[str, str, str]]:
-    """(kind, source, recorded output) of each notebook cell: Python blocks are code, all between them Markdown."""
-    out: list[tuple[str, str, str]] = []
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a notebook. `output`: what the record has of it; `caption` names the device. Both may be empty."""
+
+    kind: str
+    source: str
+    output: str = ""
+    caption: str = ""
+    folded: bool = False  # code within a box that the page folds
+
+
+def cells(text: str) -> list[Cell]:
+    """The page's Python blocks as code, all between them as Markdown; a folded box is one <details> in each cell."""
+    out: list[Cell] = []
+    title = ""
     at = 0
+
+    def add_prose(prose: str, title: str) -> str:
+        source, title = with_details(prose.strip("\n"), title)
+        if source.strip("> \n"):
+            out.append(Cell("markdown", source))
+        return title
+
     for match in BLOCK.finditer(text):
-        out.append(("markdown", text[at : match.start()], ""))
-        out.append(("code", unquoted(match["code"], match["quote"]), unquoted(match["output"] or "", match["quote"])))
+        title = add_prose(text[at : match.start()], title)
+        title = title if match["quote"] else ""
+        code, output = (unquoted(match[name] or "", match["quote"]) for name in ("code", "output"))
+        out.append(Cell("code", code.strip("\n"), output, match["caption"] or "", folded=bool(title)))
         at = match.end()
-    out.append(("markdown", text[at:], ""))
-    return [(kind, source.strip("\n"), output) for kind, source, output in out if source.strip("> \n")]
+    add_prose(text[at:], title)
+    return out
+
+
+def with_details(text: str, title: str) -> tuple[str, str]:
+    """Markdown whose folded boxes are <details>, and the title of the box in which it ends.
+
+    `title`: of the box in which it begins; both are empty outside a box.
+    """
+    out: list[str] = []
+    body: list[str] = []
+    begins = False  # whether the box begins here
+    if not text:
+        return "", title
+
+    def close() -> None:
+        inner = "\n".join(body).strip("\n")
+        if inner:
+            out.extend(["<details>", f"<summary>{title}</summary>", "", inner, "", "</details>"])
+        elif begins:  # all of it is code
+            out.append(f"*{title}*")
+        body.clear()
+
+    for line in text.split("\n"):
+        if found := FOLD.fullmatch(line):
+            if title:
+                close()
+            title, begins = found["title"], True
+        elif title and line.startswith(">"):
+            body.append(line[1:].removeprefix(" "))
+        else:
+            if title:
+                close()
+            title, begins = "", False
+            out.append(line)
+    if title:
+        close()
+    return "\n".join(out).strip("\n"), title
 
 
 def unquoted(text: str, quote: str) -> str:

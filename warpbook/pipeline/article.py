@@ -57,23 +57,24 @@ class Article(Postprocessor):
         context, parsed = self.context, self.context.parsed
         parsed.problems += prose.bare(context.page)
         time = partial(tracks.line, context.book, context.page, context.language, context.root)
-        text = under_heading(text, self.told(time))
-        text = under_heading(text, self.told(partial(lag, context.page, context.language)))
+        text = under_heading(text, self.tried(time))
+        text = under_heading(text, self.tried(partial(lag, context.page, context.language)))
         text += ends.programs(context.book, context.page.article, context.language, context.root)
         text += ends.copies(context.page, context.language) if context.exported else ""
-        text += self.told(partial(citation.fold, context.page, context.language, context.url))
+        text += self.tried(partial(citation.fold, context.page, context.language, context.url))
         shown = {line: (one.block, one.html) for line, one in parsed.listings.items()}
-        text = self.told(partial(listings.complete, text, context.page, shown, context.language, context.root)) or text
+        text = self.tried(partial(listings.complete, text, context.page, shown, context.language, context.root)) or text
         parsed.searched = typography.tidy(text, context.language)
-        parsed.html = self.told(partial(with_formulas, context, parsed.searched)) or parsed.searched
+        parsed.html = self.tried(partial(with_formulas, context, parsed.searched)) or parsed.searched
         return parsed.html
 
-    def told(self, make: partial[str]) -> str:
+    def tried(self, make: partial[str]) -> str:
         """What `make` makes; where it cannot, a problem says why, and the page goes without."""
         try:
             return make()
         except BookError as error:
-            self.context.parsed.problems.append(str(error))
+            if str(error) not in self.context.parsed.problems:
+                self.context.parsed.problems.append(str(error))
             return ""
 
 

@@ -21,7 +21,7 @@ from warpbook.source.pages import Block
 
 DIRECTIVE = re.compile(
     r"^[ ]{0,3}\{\{[ \t]+(claims|notes|score|ledger|devices|"
-    r"lines:[\w#@./-]+|gutter:[\w:#@./-]+|chart:[^{}\n]+?|explore:[^{}\n]+?|"
+    r"lines:[\w#@./-]+|counters:[\w:#@./-]+|chart:[^{}\n]+?|explore:[^{}\n]+?|"
     r"figure:[a-z0-9_-]+|output:[\w./-]+)[ \t]+\}\}[ \t]*$",
     re.MULTILINE,
 )
@@ -83,7 +83,7 @@ class Directives(BlockProcessor):
         if kind == "claims":
             return of_each(context.values, lambda one: claim_table(page, context.language, one.device))
         rest: dict[str, Callable[[], str]] = {
-            "gutter": lambda: line_counters.excerpt(context.book, name, context.language, context.root),
+            "counters": lambda: line_counters.excerpt(context.book, name, context.language, context.root),
             "explore": lambda: explore.figure(context.book, name, context.language, context.root),
             "figure": lambda: figure(page, name),
             "output": lambda: context.outputs.of_program(name),

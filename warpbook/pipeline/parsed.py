@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ from warpbook.source.pages import Block, Line, Page
 MISSING = '<span class="wb-missing">?</span>'
 
 
+PLACE = re.compile(
+    r"(?:docs/|snippets/|mkdocs)[^\s:]*\.\w+(?::\d+)?: "
+)  # at the start of a message: a file that people edit
 Where = str | Callable[[], str]  # page and line, for messages; looked for only where there is one
 
 
@@ -65,14 +69,18 @@ class Context:
 
     def tried(self, where: Where, make: Callable[[], str]) -> str:
         """What `make` makes; words in its place where a GPU has not measured it yet; else a problem, and a `?` in the
-        text, so that a preview goes on."""
+        text, so that a preview goes on. A problem that names its own file, such as another page, keeps that place."""
         try:
             return make()
         except PendingError:
             return pending_mark(self.language)
         except BookError as error:
-            if not any(problem.endswith(f": {error}") for problem in self.parsed.problems):  # once a page
-                self.parsed.problems.append(f"{where if isinstance(where, str) else where()}: {error}")
+            said = str(error)
+            if not any(f": {problem}".endswith(f": {said}") for problem in self.parsed.problems):  # once per page
+                has_place = PLACE.match(said)
+                self.parsed.problems.append(
+                    said if has_place else f"{where if isinstance(where, str) else where()}: {said}"
+                )
             return MISSING
 
     def where(self, written: str) -> str:

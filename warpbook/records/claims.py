@@ -357,6 +357,8 @@ def summary(found: list[Judged]) -> list[str]:
             f"{device}: of {won.comparable} predictions {won.close} were within 25 %, {won.near} within a factor of 2, "
             f"{won.off} off by more"
         )
+    if not any(one.measured is not None for one in found):
+        out.append("no GPU record, so nothing to judge")
     gated = [one for one in found if one.holds is not None]
     short = sum(one.falls_short for one in found)
     out.append(

@@ -68,7 +68,7 @@ def count(book: Book, command: str) -> list[dict[str, Any]]:
 
 
 def counted(run: Callable[[tuple[str, ...]], object]) -> list[dict[str, Any]]:
-    """What softcuda's profiler tells of each launch of `run`, which starts Python through the arguments it is given."""
+    """What softcuda's profiler counts in each launch of `run`, which starts Python with the arguments it is given."""
     with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
         file = Path(folder, "profile.json")
         run(("-m", "softcuda", "profile", "--json", str(file)))

@@ -2,7 +2,7 @@
 
 What is fresh is left alone unless `update` is asked for, and the record is written after each part, so an
 interrupted run goes on where it stopped. On a GPU every program runs twice: both values are kept, and what would let a
-claim fall on one run and stand on the other is told, as are clocks that sagged.
+claim fall on one run and stand on the other is reported, as are clocks that sagged.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def record(
 ) -> int:
     """Record `only` (every article when empty), of these the `shard`-th of so many shares.
 
-    Returns how many things failed; each was told in a line.
+    Returns how many things failed; each was reported in a line.
     """
     unknown = [name for name in only if name not in book.articles()]
     if unknown:
@@ -123,12 +123,12 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         records.forget_machines(kept)
         records.write(book, name, article, kept)
 
-    before = len(records.parts(kept))
+    before = [name for name, part in records.named_parts(kept) if part.get("printed") != []]
     kept["programs"] = {program: entry for program, entry in kept["programs"].items() if program in programs}
     kept["counters"] = {command: entry for command, entry in kept["counters"].items() if command in commands}
     if not (pages and pages[0].python):
         kept["blocks"] = {"printed": []}
-    if len(records.parts(kept)) < before:
+    if before != [name for name, part in records.named_parts(kept) if part.get("printed") != []]:
         save()
 
     def now() -> dict[str, str]:

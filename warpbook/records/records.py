@@ -28,7 +28,7 @@ from typing import Any
 
 from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError, write_json
 from warpbook.records import schema
-from warpbook.run.hashes import code_hash
+from warpbook.run.hashes import code_hash, needed, normal
 from warpbook.source.pages import Page
 
 FORMAT = 3
@@ -162,15 +162,21 @@ def counters_hash(book: Book, command: str, metrics: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Gap:
-    """Something that a device has not run, or not since its code changed; `gone` if only the record still has it."""
+    """Something that a device has not run, or not since its code changed; `gone` if only the record still has it.
+
+    Parts that are stale because of the same files share one line.
+    """
 
     part: str  # "reduction/ladder.py"; "blocks"; a command whose counters are asked for
     line: str  # where and what, for a person
     gone: bool = False
 
 
-def gaps(book: Book, device: str, article: str) -> list[Gap]:
-    """Each part of the article that the device's record lacks, or that has changed since it was written."""
+def gaps(book: Book, device: str, article: str, explained: bool = False) -> list[Gap]:
+    """Each part of the article that the device's record lacks, or that has changed since it was written.
+
+    With `explained` git is asked which files changed, for the lines.
+    """
     record = read(book, device, article)
     name = book.relative(path_of(book, device, article))
     page_path = book.page_of(article, "en") or book.page_of(article, "zh")
@@ -186,12 +192,13 @@ def gaps(book: Book, device: str, article: str) -> list[Gap]:
     def add(part: str, what: str, gone: bool = False, where: str = name) -> None:
         out.append(Gap(part, f"{where}: {what}; {remedy(device, article)}", gone))
 
+    old: dict[str, Loader] = {}  # stale parts
     for program, code in programs.items():
         kept = record["programs"].get(program)
         if kept is None:
             add(program, f"has nothing of snippets/{program}")
         elif kept["code"] != code:
-            add(program, f"stale: snippets/{program} or a kernel it loads has changed")
+            old[program] = loader(book, book.snippets / program)
     for program in record["programs"]:
         if program not in programs:
             add(program, f"snippets/{program} is gone", gone=True)
@@ -199,7 +206,11 @@ def gaps(book: Book, device: str, article: str) -> list[Gap]:
     for i, code in enumerate(blocks):
         if i >= len(kept_blocks) or kept_blocks[i] != code:
             assert page is not None
-            add("blocks", f"stale: {name} was made from another block", where=page.python[i].where)
+            files = loaded(book, [block.code for block in page.python[: i + 1]], article, page.name)
+            if explained and changed_since(book, name, files):
+                old["blocks"] = Loader(page.name, files)
+            else:
+                add("blocks", f"stale: {name} was made from another block", where=page.python[i].where)
             break  # every later block depends on this one
     if len(kept_blocks) > len(blocks):
         add("blocks", f"has {len(kept_blocks)} blocks, the page {len(blocks)}", gone=not blocks)
@@ -208,13 +219,79 @@ def gaps(book: Book, device: str, article: str) -> list[Gap]:
         if kept is None:
             add(command, f"no counters of {command}")
         elif kept["code"] != code:
-            add(command, f"stale: counters of {command} were of other code")
+            files = loader(book, book.snippets / command.split()[0]).files
+            old[command] = Loader(f"counters of {command}", files)
+    for part, line in explanations(book, name, old, explained).items():
+        add(part, f"stale: {line}")
     return out
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Who runs a part's code, as messages call it, and the files of that code by their paths from the root."""
+
+    name: str
+    files: dict[str, str]  # to their texts
+
+
+def loader(book: Book, program: Path) -> Loader:
+    name, text = book.relative(program), program.read_text("utf-8")
+    return Loader(program.name, {name: text, **loaded(book, [text], program.parent.name, name)})
+
+
+def loaded(book: Book, codes: list[str], article: str, where: str) -> dict[str, str]:
+    modules, kernels, data = needed(book, codes, article, where)
+    return modules | kernels | data
+
+
+def explanations(book: Book, record: str, old: dict[str, Loader], explained: bool) -> dict[str, str]:
+    """Why each part of `record` is stale: the files that have changed, and every part that loads them."""
+    changed = (
+        changed_since(book, record, {k: v for one in old.values() for k, v in one.files.items()}) if explained else []
+    )
+    of_part = {part: tuple(name for name in changed if name in one.files) for part, one in old.items()}
+    out = {}
+    for part, files in of_part.items():
+        users = [old[other].name for other, same in of_part.items() if same == files]
+        by = [user for user in users if user not in [Path(name).name for name in files]]
+        if files:
+            said = f"{', '.join(files)} {'has' if len(files) == 1 else 'have'} changed"
+            out[part] = said + (f" (loaded by {', '.join(by)})" if by else "")
+        else:
+            names = list(old[part].files)
+            out[part] = f"{names[0]} has changed" if len(names) == 1 else f"one of {', '.join(names)} has changed"
+    return out
+
+
+def changed_since(book: Book, record: str, files: dict[str, str]) -> list[str]:
+    """Those of `files` that compute something else than at the last commit of `record`; none if git does not know."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", *arguments]
+        done = subprocess.run(command, cwd=book.root, capture_output=True, text=True, encoding="utf-8", timeout=30)
+        return done.stdout if done.returncode == 0 else ""
+
+    try:
+        commit = git("log", "-1", "--format=%H", "--", record).strip()
+        if not commit or not files:
+            return []
+        differing = set(git("diff", "--name-only", "--relative", commit, "--", *files).splitlines())
+        old = {name: git("show", f"{commit}:./{name}") for name in sorted(differing & files.keys())}
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [name for name, text in old.items() if differ(name, text, files[name])]
+
+
+def differ(name: str, one: str, other: str) -> bool:
+    try:
+        return normal(name, one) != normal(name, other)
+    except SyntaxError:
+        return one != other
 
 
 def stale(book: Book, device: str, article: str) -> list[str]:
     """One line for each gap."""
-    return list(dict.fromkeys(gap.line for gap in gaps(book, device, article)))
+    return list(dict.fromkeys(gap.line for gap in gaps(book, device, article, explained=True)))
 
 
 def pending(book: Book, device: str, article: str) -> list[str]:

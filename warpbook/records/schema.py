@@ -76,5 +76,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f'; did you mean "{found[0]}"?' if found else ""
 
 
+def suggest(word: str, known: Iterable[str], most: int = 6) -> str:
+    """For the end of a message: the known word that is near, else what there is, `most` names at most."""
+    names = sorted(known)
+    if near := nearest(word, names):
+        return near
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"; there are: {', '.join(names[:most]) or 'none'}{rest}"
+
+
 def is_finite(number: Any) -> bool:
     return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)

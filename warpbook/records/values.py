@@ -65,6 +65,8 @@ class Values:
             self._records[article] = records.read(self.book, self.device, article)
         found = self._records[article]
         if found is None:
+            if article not in (known := self.book.articles()):
+                raise BookError(f'there is no article "{article}"{schema.suggest(article, known)}')
             name = self.book.relative(records.path_of(self.book, self.device, article))
             line = f"there is no {name}; {records.remedy(self.device, article)}"
             raise records.PendingError(line) if self.pending(article) else BookError(line)
@@ -113,11 +115,8 @@ class Values:
             raise records.PendingError(
                 f'"{name}": {self.device} has not measured it; {records.remedy(self.device, article)}'
             )
-        known = sorted({n for entry in record["programs"].values() for n in entry.get(kind, {})})
-        near = schema.nearest(name, known)
-        raise BookError(
-            f'no {called} "{name}" in {self.path(article)}{near or "; there are: " + (", ".join(known) or "none")}'
-        )
+        known = {n for entry in record["programs"].values() for n in entry.get(kind, {})}
+        raise BookError(f'no {called} "{name}" in {self.path(article)}{schema.suggest(name, known)}')
 
     def counter(self, record: dict[str, Any], article: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """The counter `kernel.metric` of the kernel's first profiled launch, and the part of the record with it."""
@@ -128,7 +127,8 @@ class Values:
                 return part, {"value": counters.value(part["launches"], name), "unit": counters.unit(name)}
         if waiting:
             raise records.PendingError(f'counters of "{kernel}": {self.device} has not counted them')
-        raise BookError(f'no counters of a kernel "{kernel}"')
+        known = {launch["kernel"] for part in record["counters"].values() for launch in part["launches"]}
+        raise BookError(f'no counters of a kernel "{kernel}"{schema.suggest(kernel, known)}')
 
 
 # -- digits ------------------------------------------------------------------------------------------------------
@@ -229,8 +229,8 @@ def describe(found: tuple[Value, ...], language: str) -> str:
 def element(answer: Answer, others: dict[str, Answer], language: str, root: str) -> str:
     """The number with its tooltip, which lists the other devices' numbers too.
 
-    The tooltip is an attribute drawn by the style sheet, which a screen reader hears when the link that holds it has
-    the focus; the script makes it the link's name, so that it is heard without. An attribute more would be 2 KB a page.
+    The tooltip is an attribute drawn by the style sheet. A screen reader reads it out when the link that holds it has
+    the focus; the script makes it the link's name, so that no focus is needed. One more attribute would be 2 KB a page.
     What theme/assets/site.js shows instead, once the reader has chosen another device, is in `data-others`.
     """
     everywhere = {"": answer, **others}

@@ -53,22 +53,22 @@ def synchronise() -> None:
 
 def describe(error: BaseException, jobs: dict[str, Job]) -> dict[str, Any]:
     """The error as written in pages and snippets: no frame of ours, every block's line where it was written."""
-    told = traceback.TracebackException.from_exception(error)
-    seen: traceback.TracebackException | None = told
+    failure = traceback.TracebackException.from_exception(error)
+    seen: traceback.TracebackException | None = failure
     while seen is not None:
         seen.stack[:] = [moved(frame, jobs) for frame in seen.stack if frame.filename != __file__]
-        if isinstance(error, SyntaxError) and seen is told and told.filename in jobs:
-            told.filename, line = place(jobs[told.filename], error.lineno)
-            told.lineno = str(line)
+        if isinstance(error, SyntaxError) and seen is failure and failure.filename in jobs:
+            failure.filename, line = place(jobs[failure.filename], error.lineno)
+            failure.lineno = str(line)
         seen = seen.__cause__ or seen.__context__
-    last = [f for f in told.stack if any([f.filename, f.lineno] in job["lines"] for job in jobs.values())]
+    last = [f for f in failure.stack if any([f.filename, f.lineno] in job["lines"] for job in jobs.values())]
     at = [last[-1].filename, last[-1].lineno] if last else None
-    if at is None and isinstance(error, SyntaxError) and told.filename:
-        at = [told.filename, int(told.lineno or 0)]
+    if at is None and isinstance(error, SyntaxError) and failure.filename:
+        at = [failure.filename, int(failure.lineno or 0)]
     head = "".join(traceback.format_exception_only(error)).strip()
     if isinstance(error, SyntaxError):
         head = f"{type(error).__name__}: {error.msg}"
-    return {"at": at, "what": head, "traceback": "".join(told.format())}
+    return {"at": at, "what": head, "traceback": "".join(failure.format())}
 
 
 def moved(frame: traceback.FrameSummary, jobs: dict[str, Job]) -> traceback.FrameSummary:

@@ -113,6 +113,13 @@ def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
     return "sha256:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+def normal(name: str, text: str) -> str:
+    """What of a file's text a hash counts: Python and kernels as above, everything else as it is."""
+    if name.endswith(".py"):
+        return normal_python(text)
+    return normal_kernel(text) if name.endswith(KERNEL_SUFFIXES) else text
+
+
 def needed(
     book: Book, codes: list[str], article: str, where: str
 ) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:

@@ -115,9 +115,9 @@ def run_program(
             return Run(stdout, seconds, skipped=said[-1])
         if code:
             raise RunError(program_failure(name, code, errors), printed(stdout) + errors)
-        told = json.loads(out.read_text("utf-8")) if out.exists() else {}
+        kept = json.loads(out.read_text("utf-8")) if out.exists() else {}
     kinds = ("values", "series", "spans", "matrices", "graphs", "clocks")
-    return Run(stdout, seconds, **{kind: told.get(kind, {}) for kind in kinds})
+    return Run(stdout, seconds, **{kind: kept.get(kind, {}) for kind in kinds})
 
 
 def call(command: list[str], book: Book, env: dict[str, str], name: str) -> tuple[int, str, str]:
@@ -167,7 +167,7 @@ def program_failure(name: str, code: int, errors: str) -> str:
 
 
 def kernel_error(text: str) -> tuple[str, str] | None:
-    """(file:line, message) of the first thing that nvcc or ptxas rejected, if `text` tells of one."""
+    """(file:line, message) of the first thing that nvcc or ptxas rejected, if `text` names one."""
     match = re.search(
         r"^\[?(?:stderr:\s*)?([^\s()\[\]]+\.cuh?)\((\d+)\): (?:fatal )?error\s*:? ?(.*)$", text, re.MULTILINE
     )

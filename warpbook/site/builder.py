@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook.blocks import ends
-from warpbook.book import CONFIGS, LANGUAGES, PLACES, Book, BookError, explain
+from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, PLACES, Book, BookError, explain
 from warpbook.exports import downloads
 
 SITE_URL = "https://warpbook.example/"
@@ -35,7 +35,7 @@ SHARED = (
     "pymdownx.superfences",
     "pytest_codeblocks",
 )
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 def build(book: Book, output: Path, strict: bool = True) -> Path:
@@ -50,8 +50,15 @@ def build(book: Book, output: Path, strict: bool = True) -> Path:
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
         new = Path(folder, "new")
         jobs = [Job(build_into, book, language, new, strict) for language in LANGUAGES]
+        shown: set[str] = set()
+
+        def report_once(line: str) -> None:  # both languages may find the same
+            if line not in shown:
+                shown.add(line)
+                report(line)
+
         try:
-            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(tell))))
+            wrong = list(dict.fromkeys(error for job in jobs if (error := job.outcome(report_once))))
         finally:
             for job in jobs:
                 job.stop()
@@ -78,32 +85,32 @@ def replace(output: Path, new: Path, old: Path) -> None:
         raise
 
 
-def tell(line: str) -> None:
+def report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def build_into(tell: Tell, book: Book, language: str, root: Path, strict: bool, url: str | None = None) -> None:
+def build_into(report: Report, book: Book, language: str, root: Path, strict: bool, url: str | None = None) -> None:
     """Build one language where it belongs in a whole site."""
     try:
-        build_language(book, language, root / PLACES[language], strict, url, tell)
+        build_language(book, language, root / PLACES[language], strict, url, report)
     except OSError as error:
         raise BookError(explain(error, root)) from error
 
 
 def build_language(
-    book: Book, language: str, output: Path, strict: bool, url: str | None = None, tell: Tell = tell
+    book: Book, language: str, output: Path, strict: bool, url: str | None = None, report: Report = report
 ) -> None:
-    """Build one language, for `url` if it is only served. `tell` is given each warning as a line."""
+    """Build one language, for `url` if it is only served. `report` is given each warning as a line."""
     from mkdocs.commands.build import build as build_site
     from mkdocs.exceptions import Abort, MkDocsException
 
-    with messages(tell) as log:
+    with messages(report, book, language) as log:
         try:
             config = configuration(book, language, output, strict, url)
             build_site(config)
             config.plugins.on_shutdown()
         except Abort:
-            raise BookError(f"{CONFIGS[language]}: {len(log.told)} warnings above; nothing was built") from None
+            raise BookError(f"{CONFIGS[language]}: {len(log.reported)} warnings above; nothing was built") from None
         except MkDocsException as error:
             raise BookError(f"{CONFIGS[language]}: {error}") from None
 
@@ -120,26 +127,45 @@ def configuration(book: Book, language: str, output: Path, strict: bool, url: st
     return config
 
 
+# What MkDocs says of navigation, which the plugin says with file and line; and of links, without language and line.
+NAVIGATION = re.compile(
+    r"A reference to '.*which is not found|The following pages exist in the docs directory", re.DOTALL
+)
+LINK = re.compile(r"Doc file '(?P<page>[^']+)' contains (?:an? )?(?P<said>.*?link '(?P<link>[^']*)'.*)", re.DOTALL)
+
+
 class Lines(logging.Handler):
     """Warnings as plain lines, each once: several pages may lack the same record."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, report: Report, book: Book, language: str) -> None:
         super().__init__(logging.WARNING)
-        self.tell = tell
-        self.told: set[str] = set()
+        self.report, self.book, self.language = report, book, language
+        self.reported: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.getMessage() not in self.told:
-            self.told.add(record.getMessage())
-            self.tell(self.format(record))
+        said = record.getMessage()
+        if NAVIGATION.match(said) and record.name == "mkdocs.structure.nav":
+            return
+        if said not in self.reported:
+            self.reported.add(said)
+            found = LINK.fullmatch(said)
+            self.report(self.located(found) if found else self.format(record))
+
+    def located(self, link: re.Match[str]) -> str:
+        """A broken link as docs/zh/a/b.md:12: …"""
+        folder = self.book.docs if link["page"].startswith(f"{DEVELOPERS}/") else self.book.docs / self.language
+        path = folder / link["page"]
+        try:
+            lines = path.read_text("utf-8").splitlines()
+        except OSError:
+            lines = []
+        number = next((f":{i}" for i, line in enumerate(lines, 1) if f"]({link['link']}" in line), "")
+        return f"{self.book.relative(path)}{number}: {link['said']}"
 
 
 @contextmanager
-def messages(tell: Tell) -> Iterator[Lines]:
-    import jieba
-
-    jieba.setLogLevel(logging.WARNING)  # it says otherwise how long its dictionary took
-    log, lines = logging.getLogger("mkdocs"), Lines(tell)
+def messages(report: Report, book: Book, language: str) -> Iterator[Lines]:
+    log, lines = logging.getLogger("mkdocs"), Lines(report, book, language)
     log.addHandler(lines)
     log.setLevel(logging.INFO)  # a strict build counts warnings on this logger
     log.propagate = False
@@ -243,7 +269,7 @@ def shorten_socket_paths() -> None:
 
 
 class Job:
-    """A process that runs `work(tell, *arguments)`; what it tells, and what becomes of it, comes through a pipe."""
+    """A process that runs `work(report, *arguments)`; what it reports, and what becomes of it, comes through a pipe."""
 
     def __init__(self, work: Callable[..., None], *arguments: object) -> None:
         context = processes()
@@ -254,14 +280,14 @@ class Job:
         self.process.start()
         theirs.close()
 
-    def outcome(self, tell: Tell) -> str:
+    def outcome(self, report: Report) -> str:
         """Wait for the end and pass on what it says; what went wrong, or nothing."""
         try:
             while True:
                 kind, text = self.pipe.recv()
                 if kind == "end":
                     return str(text)
-                tell(str(text))
+                report(str(text))
         except (EOFError, OSError):
             self.process.join()
             return f"a process of the build ended by itself (exit status {self.process.exitcode})"

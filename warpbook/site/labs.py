@@ -96,7 +96,7 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
     output = ""
     if path:
         try:
-            output = Outputs(Page(book, path), language).of_program(program)  # the article tells what is stale
+            output = Outputs(Page(book, path), language).of_program(program)  # the article reports what is stale
         except BookError as error:
             problems.append(f"snippets/{program}: {error}")
     files = words["files"].format(

@@ -12,7 +12,7 @@ CODE = re.compile(r"(<pre[^>]*>)(.*?)(?=</pre>)", re.DOTALL)
 # Blanks, names, operators and punctuation have the colour of code itself (theme/style/colours.css).
 COLOURLESS = re.compile(r'<span class="(?:w|n|sa|kc|o|ow|p)">([^<]*)</span>|<span></span>')
 TEX = re.compile(r"<semantics>(.*?)<annotation .*?</annotation></semantics>", re.DOTALL)
-# HTML knows both namespaces; the rest is how a formula would look, were it not heard only.
+# HTML knows both namespaces; the rest is how a formula would look, were it not for screen readers only.
 NAMESPACE = re.compile(
     r' (?:xmlns="http://www\.w3\.org/(?:1998/Math/MathML|2000/svg)"|(?:stretchy|fence|separator|accent)="\w+")'
 )

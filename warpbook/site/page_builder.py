@@ -1,4 +1,4 @@
-"""A process that makes single files of the site: a page with all that is around it, without building the others."""
+"""A process that builds single files of the site: a page with all that is around it, without building the others."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mkdocs.structure.nav import get_navigation
 from mkdocs.structure.pages import Page
 
 from warpbook.book import CONFIGS, PLACES, Book, BookError, explain
-from warpbook.site.builder import Tell, begin, configuration, messages, processes, stop
+from warpbook.site.builder import Report, begin, configuration, messages, processes, stop
 
 
-class Maker:
-    """Makes files of one language of the book as it was when this began."""
+class PageBuilder:
+    """Builds files of one language of the book as it was when this began."""
 
     def __init__(self, book: Book, language: str, root: Path, url: str) -> None:
         self.language, self.lock = language, threading.Lock()
@@ -30,7 +30,7 @@ class Maker:
         self.process.start()
         theirs.close()
 
-    def make(self, address: str, tell: Tell) -> tuple[bool | None, str]:
+    def make(self, address: str, report: Report) -> tuple[bool | None, str]:
         """Make the file `address` (models/attention/index.html).
 
         Returns whether it is made, None if it was before, False if there is no such file; and what is wrong with it.
@@ -42,9 +42,9 @@ class Maker:
                     kind, said = self.pipe.recv()
                     if kind == "end":
                         return said[0], said[1]
-                    tell(str(said))
+                    report(str(said))
             except (EOFError, OSError):
-                return True, f"the process that makes pages ({self.language}) has ended"
+                return True, f"the process that builds pages ({self.language}) has ended"
 
     def stop(self) -> None:
         stop(self.process)
@@ -53,7 +53,7 @@ class Maker:
 def work(pipe: Connection, environment: dict[str, str], book: Book, language: str, root: Path, url: str) -> None:
     """What the process does: answer each address with (whether it is a file of the site, what is wrong)."""
     begin(environment)
-    with messages(lambda line: pipe.send(("line", line))):
+    with messages(lambda line: pipe.send(("line", line)), book, language):
         stage, broken = None, ""
         try:
             stage = Stage(book, language, root / PLACES[language], url)

@@ -27,7 +27,7 @@ from warpbook.pipeline import typography
 from warpbook.pipeline.parsed import CURRENT, Context
 from warpbook.records.values import Values
 from warpbook.site import developers, feed, labs, minify, policy, prune, search, sitemap, style
-from warpbook.source import allowed_html, describe
+from warpbook.source import allowed_html, describe, navigation
 from warpbook.source.pages import Page
 
 log = logging.getLogger("mkdocs.warpbook")
@@ -40,7 +40,7 @@ class State:
         self.book = Book(Path(config.config_file_path).absolute().parent)
         self.language = str(config.theme["language"])
         self.values = Values(self.book)
-        self.plain: dict[Path, str] = {}
+        self.plain: dict[Path, tuple[str, str]] = {}  # each page as Markdown, without folds and with them
         self.documents: dict[str, list[dict[str, Any]]] = {}  # what is searched, by the page's source
 
 
@@ -57,6 +57,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 @event_priority(50)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The style sheet, the feed, KaTeX's fonts, the records that numbers link to, a lab page a program."""
+    for problem in navigation.problems(state.book, state.language):
+        log.warning(problem)
     if state.language == LANGUAGES[0] and config.plugins["material/search"].config.enabled:  # once for a whole site
         for problem in allowed_html.source_problems(state.book):
             log.warning(problem)
@@ -153,7 +155,7 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
     for problem in context.parsed.problems:
         log.warning(problem)
     text = plain.markdown(context.parsed)
-    state.plain[context.page.path] = text
+    state.plain[context.page.path] = text, plain.markdown(context.parsed, folds=True)
     page.meta["description"] = html.escape(describe.page(context.page, state.language, text))
     if config.plugins["material/search"].config.enabled:
         stem = name.removesuffix(".md")

@@ -32,8 +32,8 @@ from typing import Any
 from mkdocs.livereload import LiveReloadServer
 
 from warpbook.book import LANGUAGES, PLACES, Book, BookError
-from warpbook.site.builder import Job, Tell, build_into, stop_all
-from warpbook.site.page_builder import Maker
+from warpbook.site.builder import Job, Report, build_into, stop_all
+from warpbook.site.page_builder import PageBuilder
 
 WATCHED = ("docs", "snippets", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
 POLL = 0.2  # seconds between two looks at the files
@@ -50,7 +50,7 @@ Response = tuple[str, list[tuple[str, str]], Iterable[bytes]]  # status, headers
 def serve(book: Book, host: str, port: int) -> None:
     """Serve both languages until a signal asks to stop. Raises BookError for an address that cannot be used."""
     server = Server(host, port)
-    heard, ends = (
+    stopped, ends = (
         socket.socketpair()
     )  # a byte ends it all; a signal writes one, whichever thread the system gives it to
     ends.setblocking(False)
@@ -70,9 +70,9 @@ def serve(book: Book, host: str, port: int) -> None:
             ends.send(b"!")
 
     with temporary_folder() as folder:
-        # Nothing is made in this thread: it is free to hear a signal, however long the others are busy.
+        # Nothing is made in this thread: it is free to receive a signal, however long the others are busy.
         threading.Thread(target=run, daemon=True).start()
-        heard.recv(1)
+        stopped.recv(1)
         if server.preview:
             server.preview.edition.over = True
         stop_all()
@@ -203,7 +203,8 @@ class Server(LiveReloadServer):
         # rebinding). The browser sends that name. An address cannot be made to resolve to another.
         if name not in self.names and not (self.server_name in ANYWHERE and is_address(name)):
             return plain(
-                "421 Misdirected Request", "This server has another name; `warpbook serve --host` gives it one."
+                "421 Misdirected Request",
+                "This server has another name; `.venv/bin/warpbook serve --host NAME` gives it one.",
             )
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
             # A body must be read, or the connection is reset and the answer may be lost.
@@ -249,7 +250,7 @@ class Server(LiveReloadServer):
             epoch = self._visible_epoch
         page = f"<!doctype html><meta charset=utf-8><pre>{html.escape(wrong)}</pre>\n".encode()
         page = self._inject_js_into_html(page, epoch)  # type: ignore[no-untyped-call]
-        return "200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(page)))], [page]
+        return "500 Internal Server Error", [("Content-Type", "text/html"), ("Content-Length", str(len(page)))], [page]
 
 
 def requested_path(environ: dict[str, Any]) -> str | None:
@@ -333,9 +334,9 @@ class Edition:
         self.book, self.folder, self.url = book, folder, url
         self.pages, self.whole = folder / "pages", folder / "whole"
         self.asked = language  # the one looked at last; its pages are likely to be asked for
-        self.makers = {language: Maker(book, language, self.pages, url)}
+        self.builders = {language: PageBuilder(book, language, self.pages, url)}
         self.jobs: list[Job] = []
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         self.lock = threading.Lock()
         self.over = False
         self.complete = False  # the whole is there
@@ -349,60 +350,65 @@ class Edition:
         """
         language = next((x for x in LANGUAGES[::-1] if f"{address}/".startswith(f"{PLACES[x]}/")), LANGUAGES[0])
         with self.lock:
-            if language not in self.makers and not self.over:
-                self.makers[language] = Maker(self.book, language, self.pages, self.url)
-            self.asked, maker = language, self.makers.get(language)
-        if self.complete or not maker:
+            if language not in self.builders and not self.over:
+                self.builders[language] = PageBuilder(self.book, language, self.pages, self.url)
+            self.asked, builder = language, self.builders.get(language)
+        if self.complete or not builder:
             return self.whole
         start = time.monotonic()
-        made, wrong = maker.make(address.removeprefix(PLACES[language]).lstrip("/"), self.tell)
+        made, wrong = builder.make(address.removeprefix(PLACES[language]).lstrip("/"), self.report)
         if wrong and Path(address).suffix in ("", ".html"):
-            self.tell(wrong)
+            self.report(wrong)
             raise PageError(wrong)
         if made is False:
             self.settled.wait()  # it may be made of all pages together
             return self.whole
         if made and address.endswith(".html"):
             shown = "/" + address.removesuffix("index.html")
-            self.tell(f"{shown} in {time.monotonic() - start:.1f} s")
+            self.report(f"{shown} in {time.monotonic() - start:.1f} s")
         return self.pages
 
-    def tell(self, line: str) -> None:
+    def report(self, line: str) -> None:
         """A line for the terminal, once in an edition, whether one page is made or all."""
-        if not self.over and line not in self.told:
-            self.told.add(line)
+        if not self.over and line not in self.reported:
+            self.reported.add(line)
             print(line, flush=True)
 
     def build(self) -> None:
         """The whole site, both languages side by side, once nobody edits or waits for a page."""
         time.sleep(PAUSE)
-        while any(maker.lock.locked() for maker in list(self.makers.values())):
+        while any(builder.lock.locked() for builder in list(self.builders.values())):
             time.sleep(PAUSE)
         start = time.monotonic()
         with self.lock:
             if self.over:
                 return
-            self.jobs = [Job(gently, self.book, language, self.whole, self.url) for language in LANGUAGES]
-        wrong = [error for job in self.jobs if (error := job.outcome(self.tell))]
+            try:
+                self.jobs = [Job(gently, self.book, language, self.whole, self.url) for language in LANGUAGES]
+            except (OSError, EOFError) as gone:  # the fork server is gone, as when a terminal is closed
+                self.report(f"the whole site is not built: {gone}")
+                self.settled.set()
+                return
+        wrong = [error for job in self.jobs if (error := job.outcome(self.report))]
         for error in wrong:
-            self.tell(error)
+            self.report(error)
         if not wrong:
             pages = sum(1 for _ in self.whole.rglob("index.html"))
-            self.tell(f"all {pages} pages in {time.monotonic() - start:.1f} s")
+            self.report(f"all {pages} pages in {time.monotonic() - start:.1f} s")
             self.complete = True
         self.settled.set()
 
     def end(self) -> None:
         with self.lock:
             self.over = True
-        for maker in self.makers.values():
-            maker.stop()
+        for builder in self.builders.values():
+            builder.stop()
         for job in self.jobs:
             job.stop()
         self.settled.set()
 
 
-def gently(tell: Tell, book: Book, language: str, root: Path, url: str) -> None:
+def gently(report: Report, book: Book, language: str, root: Path, url: str) -> None:
     """Build without holding up the page that is asked for meanwhile."""
     os.nice(10)
-    build_into(tell, book, language, root, strict=False, url=url)
+    build_into(report, book, language, root, strict=False, url=url)

@@ -207,6 +207,7 @@ def words(book: Book, text: str) -> Any:
     """Jieba's words and the glossary's, whose file is `text`."""
     import jieba  # half a second, and only Chinese wants it
 
+    jieba.setLogLevel(logging.WARNING)  # it says otherwise how long its dictionary took
     cutter = jieba.Tokenizer()
     load(cutter, book.root / ".cache", f"jieba-{jieba.__version__}")
     for term in re.findall(r'"([\u3400-\u9fff]{2,})"', text):

@@ -1,4 +1,4 @@
-"""What search engines are told: each page in every language, when its source changed, where the sitemaps are."""
+"""What search engines read: each page in every language, when its source changed, where the sitemaps are."""
 
 from __future__ import annotations
 

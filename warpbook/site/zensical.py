@@ -1,4 +1,4 @@
-"""Zensical's view of the book: its configuration names this extension, which tells the pipeline what page is read.
+"""Zensical's view of the book: its configuration names this extension, which passes to the pipeline what page is read.
 
     markdown_extensions:
       warpbook.site.zensical: {language: en}

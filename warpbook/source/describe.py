@@ -18,6 +18,7 @@ SENTENCE = re.compile(r".+?(?:[.?!](?=\s|$)|[。？！]|$)\s*", re.DOTALL)
 NOT_PROSE = re.compile(r"\s*(?:#|>|\||[-*+] |\d+\. |`{3}|~{3}|\*[^*]+\*\s*\Z|\[\^)")
 LAB = {
     "en": "{says} A program, with what it printed.",
+    "short": "{says} {program}: its source, cell by cell, the files that it loads, and what it printed.",
     "zh": "《{article}》的程序 {program}：逐个单元格列出源码，附上打印的输出和加载的文件，可以下载 Notebook 自己运行。",
 }
 
@@ -57,9 +58,28 @@ def plain(markdown: str) -> str:
 def lab(book: Book, name: str, language: str) -> str:
     """Of the lab page of `name` (snippets/reduction/ladder.py)."""
     path = book.root / name
-    told = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    try:
+        docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    except SyntaxError:
+        docstring = ""  # the hash of its record says so
     program = path.relative_to(book.snippets).as_posix()
     article = book.page_of(path.parent.name, language)
     title = Page(book, article).title if article else path.parent.name
-    says = " ".join(told.split("\n\n")[0].split()) or f"{program}."
-    return LAB[language].format(says=says, program=program, article=title)
+    says = " ".join(docstring.split("\n\n")[0].split())
+    made = LAB[language].format(says=says, program=program, article=title)
+    return made if columns(made) >= LEAST[language] else LAB["short"].format(says=says, program=program).strip()
+
+
+def fault(description: str, language: str) -> str:
+    """What is wrong with a description, and what to write; empty: nothing."""
+    wide = columns(description)
+    if not LEAST[language] <= wide <= MOST:
+        return (
+            f"its description is {wide} columns wide, where a search shows {LEAST[language]} to {MOST} (a Han character"
+            f" has 2): {'shorten' if wide > MOST else 'lengthen'} it"
+        )
+    if not description.endswith((".", "?", "。", "？")):
+        return "its description does not end with a full stop"
+    if re.search(r"[`{}]|\*\*|\]\(", description):
+        return "its description has marks of Markdown; write plain text"
+    return ""

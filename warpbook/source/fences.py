@@ -128,9 +128,11 @@ class Fences(SuperFencesBlockPreprocessor):  # type: ignore[misc]
 
     def run(self, lines: list[str]) -> list[str]:
         out: list[str] = super().run(lines)
-        taken = {i for one in self.extension.found for i in range(one.start, one.end + 1)}
+        ends = {one.start: one.end for one in self.extension.found}
+        taken = {i for start, end in ends.items() for i in range(start, end + 1)}
         for i, line in enumerate(lines):
-            if i not in taken and (said := left_alone(line)):
+            said = left_alone(line) if i not in taken else taken_in(lines[i : ends[i] + 1]) if i in ends else ""
+            if said:
                 raise FenceError(i, said)
         return out
 
@@ -146,6 +148,12 @@ def tag_of(tag: str) -> str:
     return "python" if tag in PYTHON else tag if tag in SHOWN else ""
 
 
+def found_tag(info: str) -> str:
+    """The language that stands behind a fence, as written; empty for none."""
+    found = TAG.match(info.strip())
+    return found[1] if found else ""
+
+
 def left_alone(line: str) -> str:
     """What is wrong with a line that begins a fence, and no listing; empty if it does not begin one."""
     if QUOTED_FENCE.match(line):
@@ -156,12 +164,27 @@ def left_alone(line: str) -> str:
     match = FENCE.match(line)
     if not match:
         return ""
-    found = TAG.match(match["info"].strip())
-    tag = found[1] if found else ""
+    tag = found_tag(match["info"])
     if tag_of(tag):
         return "this block is never closed"
     said = f'unknown language "{tag}"' if tag else "a block without a language"
     return f"{said}; known are python (run) and {', '.join(sorted(SHOWN))} (shown)"
+
+
+def taken_in(lines: Sequence[str]) -> str:
+    """What is wrong with a listing, given with its fences, that has taken in the beginning of another; empty: nothing.
+
+    The fence that closes it is then the other's: it was itself never closed.
+    """
+    opening = FENCE.match(lines[0])
+    for line in lines[1:-1] if opening else []:
+        inner = FENCE.match(line)
+        if opening and inner and inner["fence"].startswith(opening["fence"]) and tag_of(found_tag(inner["info"])):
+            return (
+                f"this block is never closed: {line.strip()} begins another within it; close it, or, if that line is "
+                f"its text, fence it with {opening['fence'][0] * (len(inner['fence']) + 1)}"
+            )
+    return ""
 
 
 def find(lines: Sequence[str]) -> list[Listing]:

@@ -160,8 +160,11 @@ def markdown(book: Book, language: str) -> list[str]:
             if explained:
                 address = explained.relative_to(book.docs / language).as_posix()
                 more = f"{' ' if language == 'en' else ''}→ [{Page(book, explained).title}]({address})"
+            name = one.names[language]
+            if one.names[other] != name:
+                name += f" <span lang={LANG[other]}>{one.names[other]}</span>"
             lines += [
-                f"{one.names[language]} <span lang={LANG[other]}>{one.names[other]}</span> {{ #{one.anchor} }}",
+                f"{name} {{ #{one.anchor} }}",
                 f":   {one.says[language]}{more}",
                 "",
             ]

@@ -1,4 +1,4 @@
-"""Numbers typed into prose. A measured number is a name, `{{ v6.rate }}`; what else looks like one is told here.
+"""Numbers typed into prose. A measured number is a name, `{{ v6.rate }}`; what else looks like one is reported here.
 
 A number looks measured if it has a unit of time or of a rate, or if it is a speed-up: `3.2 µs`, `4.8 TB/s`, `1.98 GHz`,
 `2.1×`, `3 times as fast`, `快 3 倍`. Counts and sizes (`32 lanes`, `48 KiB`, `16×16`) do not. Where such a number was

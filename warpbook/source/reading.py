@@ -29,7 +29,7 @@ STEP = 5  # minutes
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-DRAWN = re.compile(r"(?:chart|figure|explore|lines|gutter):|claims\Z")
+DRAWN = re.compile(r"(?:chart|figure|explore|lines|counters):|claims\Z")
 FORMULA = re.compile(r"^\$\$\s*$.*?^\$\$\s*$|^\$\$.+\$\$$", re.MULTILINE | re.DOTALL)
 SHOWN = {
     "en": ("{minutes} min", "{hours} h", "{hours} h {minutes} min"),

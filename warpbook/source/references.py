@@ -20,7 +20,7 @@ from warpbook.source.pages import Page
 
 FILE = Path("reading-papers") / "references.csv"
 MOST_DRIFT = 0.1  # of the edges that the pages have now
-REMEDY = "run python -m warpbook.references, and make record ONLY=reading-papers here and on the records' GPU"
+REMEDY = "run .venv/bin/python -m warpbook.references, and make record ONLY=reading-papers here and on the records' GPU"
 FOOTNOTE = re.compile(r"^\[\^[^\]]+\]: (.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\((https?://[^)\s]+)\)")
 PAGE = re.compile(r"\]\((?!https?:)([\w./-]+\.md)(?:#[\w-]*)?\)")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, Book, BookError
-from warpbook.source import goals, reading
+from warpbook.source import goals, navigation, reading
 from warpbook.source.errata import moved
 from warpbook.source.pages import Page
 
@@ -97,7 +97,10 @@ class Way:
 
 
 def read(book: Book, language: str) -> list[Track]:
-    """The tracks of the navigation, if there is one. Raises BookError for one without its own <track>/index.md."""
+    """The tracks of the navigation, if there is one.
+
+    Raises BookError for one without its own <track>/index.md, and for an entry whose page does not exist.
+    """
     out = []
     for title, pages in book.navigation(language):
         if isinstance(pages, str) or (pages and Path(pages[0][1]).parent.name == DEVELOPERS):
@@ -107,6 +110,8 @@ def read(book: Book, language: str) -> list[Track]:
             where = CONFIGS[language]
             raise BookError(f'{where}: the track "{title}" begins with its own page: - {title}: <track>/index.md')
         out.append(Track(title, entries[0].page, tuple(entries[1:])))
+    if not all(entry.page.path.exists() for track in out for entry in (Entry("", track.page), *track.entries)):
+        raise BookError(navigation.missing(book, language)[0])
     return out
 
 
@@ -246,14 +251,14 @@ def before(book: Book, track: Track, language: str, page: Page) -> list[str]:
     """What its first page needs, and the articles of other tracks that later ones need."""
     first = track.entries[0].page
     items = [moved(item, first, address(first, page)) for item in goals.of(first, language)["needs"]]
-    told = {one for item in items for one in targets(item, page)}
+    named = {one for item in items for one in targets(item, page)}
     mine = {entry.page.path for entry in track.entries}
     by_path = {entry.page.path: entry for entry in articles(book, language).values()}
     for entry in track.entries[1:]:
         for item in goals.of(entry.page, language)["needs"]:
             for target in targets(item, entry.page):
-                if target in by_path and target not in told | mine:
-                    told.add(target)
+                if target in by_path and target not in named | mine:
+                    named.add(target)
                     needed = by_path[target]
                     link = {"title": needed.title, "url": address(needed.page, page), "of": entry.title}
                     items.append(WORDS[language]["for"].format(**link) + WORDS[language]["stop"])

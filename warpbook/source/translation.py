@@ -79,7 +79,7 @@ def problems(book: Book, path: Path) -> list[str]:
     other = Page(book, path)
     twin = book.docs / "en" / path.relative_to(book.docs / "zh")
     if not twin.exists():
-        return []  # `checks.parted` tells
+        return []  # `checks.parted` reports it
     english = Page(book, twin)
     try:
         mine, theirs = sections(other), sections(english)
@@ -91,9 +91,11 @@ def problems(book: Book, path: Path) -> list[str]:
         return [
             f'{page.name}:{section.number}: "{section.title}" ({wrong}) is not at the same place in the other language'
         ]
+    if not followed(other):
+        return [f"{other.name}: new page, follows nothing yet: .venv/bin/warpbook followed {other.name}"]
     return [
         f'{other.name}:{mine[s.anchor].number}: "{s.title}" of {english.name}:{s.number} has changed since it was '
-        f"followed here; follow it, or mark it as meant: python -m warpbook followed {other.name}#{s.anchor}"
+        f"followed here; follow it, or mark it as meant: .venv/bin/warpbook followed {other.name}#{s.anchor}"
         for s in lagging(english, other)
     ]
 

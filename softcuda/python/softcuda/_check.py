@@ -2,7 +2,7 @@
 
 The machine watches every access and writes one JSON object a finding (src/inspect/checker.h); here that becomes
 sentences, each with a hint.  The program runs in a process of its own, so that what it has not freed when it ends, or
-what it found until it crashed, can be told too.
+what it found until it crashed, can be reported too.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ LIBRARY = (
     ("PyCUDA's scan", ("#define SCAN_EXPR(a, b)", "#define WG_SIZE")),
 )
 FAULT = re.compile(
-    r"[^:]+: kernel (?P<kernel>\S+), block \((?P<block>[\d,]+)\), thread \((?P<thread>[\d,]+)\): (?P<what>.*); "
-    r"(?P<file>.*):(?P<line>\d+) \((?P<instruction>[^()]*)\)",
+    r"[^:]+: kernel (?P<kernel>.+?), block \((?P<block>[\d,]+)\), thread \((?P<thread>[\d,]+)\): (?P<what>.*); "
+    r"(?:PTX line (?P<ptx_line>\d+)|(?P<file>.*):(?P<line>\d+)) \((?P<instruction>[^()]*)\)",
     re.DOTALL,
 )
 DEADLOCK = re.compile(
-    r"deadlock: kernel \S+, block \((?P<block>[\d,]+)\): .*?\n *warp (?P<warp>\d+), lanes (?P<lanes>0x[0-9a-f]+), "
-    r"[^\n]*: (?P<file>\S+):(?P<line>\d+) \((?P<instruction>[^()]*)\)",
+    r"deadlock: kernel .+?, block \((?P<block>[\d,]+)\): .*?\n *warp (?P<warp>\d+), lanes (?P<lanes>0x[0-9a-f]+), "
+    r"[^\n]*: (?:PTX line (?P<ptx_line>\d+)|(?P<file>[^\n:]+):(?P<line>\d+)) \((?P<instruction>[^()]*)\)",
     re.DOTALL,
 )
 TITLES = {
@@ -50,13 +50,19 @@ TITLES = {
     "assertion": "assertion failed",
 }
 HINTS = {
-    "race": "put __syncthreads() between the two lines, where every thread of the block reaches it",
+    "race": "put __syncthreads() between the two {accesses}, where every thread of the block reaches it",
+    "race in one line": "same line, written by one thread and read by another: put __syncthreads() between the read and"
+    " the write, where every thread of the block reaches it",
+    "writes in one line": "same line, several threads write one element: let one of them write, use an atomic, or give"
+    " each thread an element of its own",
     "race between blocks": "blocks run in any order and at once: update with atomics, or leave the second step to"
-    " another launch (or __threadfence() and an atomic counter that tells the last block)",
+    " another launch (or __threadfence() and an atomic counter that identifies the last block)",
     "race in one instruction": "lanes write different values to one place and which one stays is not defined:"
     " let one of them write, or use an atomic",
     "warp-synchronous": "since Volta the lanes of a warp need not run in step, and volatile does not change that:"
-    " put __syncwarp() between the two lines, or use a shuffle",
+    " put __syncwarp() between the two {accesses}, or use a shuffle",
+    "warp-synchronous in one line": "since Volta the lanes of a warp need not run in step, and volatile does not change"
+    " that: put __syncwarp() between the read and the write of this line, or use a shuffle",
     "async-copy": "wait for the copy (__pipeline_wait_prior, cg::wait), then let the block meet (__syncthreads())",
     "uninitialised global": "cuMemAlloc (gpuarray.empty, mem_alloc) leaves what was there: copy or fill first"
     " (gpuarray.zeros, memset_d32), or write before this line",
@@ -77,7 +83,11 @@ def words(block: list[int]) -> str:
 
 
 def place(who: Finding) -> str:
-    return f"{who['file']}:{who['line']}"
+    return f"{who['file']}:{who['line']}" if who["line"] else f"PTX line {who['ptx_line']}"
+
+
+def same_place(finding: Finding) -> bool:
+    return "second" in finding and place(finding["first"]) == place(finding["second"])
 
 
 def thread(who: Finding) -> str:
@@ -153,15 +163,54 @@ def where(finding: Finding) -> str:
 
 def hint(finding: Finding) -> str:
     kind, what = finding["kind"], finding.get("what", "")
+    if kind in ("race", "warp-synchronous") and same_place(finding) and (atomic := update(finding["first"]["source"])):
+        who = "blocks" if what == "blocks" else "lanes" if kind == "warp-synchronous" else "threads"
+        return f"same line, read and written by several {who}: use {atomic}"
     if kind == "race" and what == "blocks":
         return HINTS["race between blocks"]
     if kind == "race" and what == "one instruction":
         return HINTS["race in one instruction"]
-    if kind == "race" and place(finding["first"]) == place(finding["second"]):
-        return "threads touch one element at the same line: use an atomic, or give each thread an element of its own"
+    if kind in ("race", "warp-synchronous") and same_place(finding):
+        if finding["first"]["does"] == finding["second"]["does"] == "write":
+            return HINTS["writes in one line"]
+        return HINTS[f"{kind} in one line"]
     if kind == "uninitialised":
         return HINTS[f"uninitialised {finding['space']}"]
-    return HINTS.get(kind, "")
+    known = "first" in finding and finding["first"]["line"]
+    return HINTS.get(kind, "").format(accesses="lines" if known else "accesses")
+
+
+SUBSCRIPT = r"\[(?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*\]"
+ELEMENT = rf"(?:\*\s*)*\b[A-Za-z_]\w*(?:\s*(?:->|\.)\s*\w+|\s*{SUBSCRIPT})*"
+UPDATE = re.compile(
+    rf"(?:\+\+|--)\s*(?P<counted>{ELEMENT})"
+    rf"|(?P<element>{ELEMENT})\s*(?P<operator>\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))(?P<value>.*)"
+)
+ATOMICS = {"+": "atomicAdd", "-": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"}
+ATOMICS |= {"min": "atomicMin", "max": "atomicMax"}
+OTHER_ATOMIC = "an atomic (atomicCAS in a loop)"
+
+
+def update(line: str) -> str:
+    """The atomic in place of a line that reads and writes one element, such as `a[i] += x`; empty if it does not."""
+    line = re.sub(r"//.*|/\*.*?\*/|\bfor\s*\([^()]*(?:\([^()]*\)[^()]*)*\)", " ", line)
+    for statement in re.split("[;{}]", line):
+        found = UPDATE.search(statement)
+        if not found:
+            continue
+        if found["counted"] or found["operator"] in ("++", "--"):
+            return "atomicAdd"
+        element, value = (re.sub(r"\s", "", text) for text in found.group("element", "value"))
+        array = re.search(r"\w+", element)
+        if array and re.search(rf"\b{array[0]}\b", value.replace(element, "")):
+            continue  # it reads another element of the array as well, which another thread may write
+        if found["operator"] != "=":
+            return ATOMICS.get(found["operator"][0], OTHER_ATOMIC)
+        if element in value:
+            called = re.match(r"(?:\w+::)*f?(min|max)f?\(", value)
+            near = re.search(rf"([-+&|^]){re.escape(element)}|{re.escape(element)}([-+&|^])", value)
+            return ATOMICS.get(called[1] if called else near[1] or near[2] if near else "", OTHER_ATOMIC)
+    return ""
 
 
 class Program:
@@ -179,28 +228,26 @@ class Program:
         return lines[who["line"] - 1].strip() if 0 < who["line"] <= len(lines) else ""
 
 
+def place_of(match: re.Match[str]) -> Finding:
+    """Where a fault's message says that it happened."""
+    numbers = {key: int(match[key] or 0) for key in ("line", "ptx_line")}
+    return {"file": match["file"] or "", **numbers, "instruction": match["instruction"]}
+
+
 def understood(raw: Finding, program: Program) -> Finding:
     """A finding with all that is said of it."""
     finding = {key: value for key, value in raw.items() if key != "program"}
-    if "message" in finding and (told := FAULT.match(finding["message"])):
-        numbers = {key: [int(n) for n in told[key].split(",")] for key in ("block", "thread")}
-        finding["first"] = {
-            "does": "faults",
-            "file": told["file"],
-            "line": int(told["line"]),
-            "instruction": told["instruction"],
-            **numbers,
-        }
-    if "message" in finding and (told := DEADLOCK.match(finding["message"])):
-        lanes = int(told["lanes"], 16)
+    if "message" in finding and (match := FAULT.match(finding["message"])):
+        numbers = {key: [int(n) for n in match[key].split(",")] for key in ("block", "thread")}
+        finding["first"] = {"does": "faults", **place_of(match), **numbers}
+    if "message" in finding and (match := DEADLOCK.match(finding["message"])):
+        lanes = int(match["lanes"], 16)
         x, y, _ = finding["block"]
-        number = int(told["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
+        number = int(match["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
         finding["first"] = {
             "does": "waits",
-            "file": told["file"],
-            "line": int(told["line"]),
-            "instruction": told["instruction"],
-            "block": [int(n) for n in told["block"].split(",")],
+            **place_of(match),
+            "block": [int(n) for n in match["block"].split(",")],
             "thread": [number % x, number // x % y, number // (x * y)],
         }
     for who in ("first", "second"):
@@ -214,8 +261,11 @@ def understood(raw: Finding, program: Program) -> Finding:
     return finding
 
 
-def read(records: list[Record]) -> list[Finding]:
-    """Findings of a program and its child processes."""
+def read(records: list[Record], *, failed: bool = False) -> list[Finding]:
+    """Findings of a program and its child processes.
+
+    `failed`: the program did not end well, so nothing it left allocated is a leak.
+    """
     findings: dict[str, Finding] = {}
     leaks: dict[str, Finding] = {}
     for record in records:
@@ -232,7 +282,7 @@ def read(records: list[Record]) -> list[Finding]:
                 key = [finding["kernel"], finding["kind"], finding.get("space")]
                 key += sorted(place(finding[who]) for who in ("first", "second") if who in finding)
                 findings.setdefault(json.dumps(key), finding)
-    for leak in leaks.values():
+    for leak in {} if failed else leaks.values():
         leak["allocation"]["bytes"] = sum(leak.pop("sizes"))
         findings[json.dumps(["leak", leak["allocation"]["from"]])] = understood(leak, Program({}))
     return list(findings.values())
@@ -241,7 +291,7 @@ def read(records: list[Record]) -> list[Finding]:
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def told(number: int, finding: Finding, width: int) -> list[str]:
+def describe(number: int, finding: Finding, width: int) -> list[str]:
     def wrapped(text: str, first: str = "   ") -> list[str]:
         out = []
         for index, line in enumerate(text.splitlines()):
@@ -249,13 +299,15 @@ def told(number: int, finding: Finding, width: int) -> list[str]:
                                  break_long_words=False, break_on_hyphens=False)  # fmt: skip
         return out
 
-    kernel = f" in kernel {finding['kernel']}" if "kernel" in finding else ""
+    kernel = f" in kernel {finding['name']}" if "name" in finding else ""
     out = [f"{number}. {finding['title']}{kernel}", *wrapped(finding["text"])]
     seen = set()
     for who in ("first", "second"):
         if who in finding and finding[who].get("source") and place(finding[who]) not in seen:
             seen.add(place(finding[who]))
             out.append(f"     {finding[who]['line']:>5} | {finding[who]['source']}")
+    if "first" in finding and not finding["first"]["line"] and "message" not in finding:  # a message says so itself
+        out.append("   line unknown: compile with -lineinfo")
     if finding["where"]:
         out += wrapped(finding["where"])
     if finding["hint"]:
@@ -270,14 +322,14 @@ def report(findings: list[Finding]) -> str:
     count = f"{len(own)} finding{'s' * (len(own) != 1)}" if own else "nothing found"
     out = [f"softcuda check: {count}"]
     for number, finding in enumerate(own, 1):
-        out += ["", *told(number, finding, width)]
+        out += ["", *describe(number, finding, width)]
     if others:
         names = ", ".join(sorted({finding["library"] for finding in others}))
         out += ["", f"in kernels of libraries ({names}); --strict counts them:"]
         lines: dict[str, list[str]] = {}
         for finding in others:
             places = sorted({place(finding[who]) for who in ("first", "second") if who in finding})
-            lines.setdefault(f"{finding['title']} in kernel {finding['kernel']}", []).append(" and ".join(places))
+            lines.setdefault(f"{finding['title']} in kernel {finding['name']}", []).append(" and ".join(places))
         for title, places in lines.items():
             text = f"{title}: {'; '.join(places)}"
             out += textwrap.wrap(text, width, initial_indent="   ", subsequent_indent="     ")
@@ -301,7 +353,7 @@ def main(arguments: list[str]) -> int:
         file, arguments = _output.take_file("check", arguments)
     _usage.check_program("check", arguments)
     run = _child.run("check", [*seed, *arguments])
-    findings = read(run.records)
+    findings = read(run.records, failed=run.code != 0)
     written = show(findings, file, run)
     _child.end_as(run.code)
     failed = run.lost or not written or any(strict or not finding["library"] for finding in findings)

@@ -41,7 +41,7 @@ class Record:
 
 @dataclass
 class Run:
-    """A program's end, as subprocess tells it, and its records in the order in which they were last written."""
+    """A program's end, as subprocess reports it, and its records in the order in which they were last written."""
 
     code: int
     process: int

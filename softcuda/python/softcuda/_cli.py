@@ -1,4 +1,4 @@
-"""The `softcuda` command: run a program on softcuda, or tell what would be used and why."""
+"""The `softcuda` command: run a program on softcuda, or say what would be used and why."""
 
 from __future__ import annotations
 
@@ -13,26 +13,19 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from softcuda import __version__, _output, _select, _toolkit
+from softcuda import __version__, _hook, _output, _select, _toolkit
 from softcuda._usage import USAGE, check_program, check_seed, help_on, help_on_all
-
-# Libraries whose kernels are compiled already, by their top-level module.
-COMPILED = {"cupy": "CuPy", "jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 
 
 class Bystanders:
-    """First on sys.meta_path: finds nothing, and says once of each library in COMPILED why it will find no device."""
+    """First on sys.meta_path: finds nothing, and says of libraries that cannot use softcuda that they see no device.
 
-    def __init__(self) -> None:
-        self.untold = set(COMPILED)
+    The import hook says so too, but not with SOFTCUDA_QUIET; and a checkout on PYTHONPATH has no hook.
+    """
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name in self.untold:
-            self.untold.remove(name)
-            sys.stderr.write(
-                f"softcuda: {COMPILED[name]} brings machine code for GPUs and the CUDA runtime, which softcuda cannot "
-                "run: it sees no CUDA device here\n"
-            )
+        if name in _hook.COMPILED:
+            _hook.warn_of_compiled(name)
 
 
 def run(arguments: list[str]) -> int:
@@ -74,7 +67,7 @@ def finish_launches() -> None:
 
 
 def put_first(folder: str) -> None:
-    """On sys.path, where Python has put its own guess, unless it was told not to (-P)."""
+    """On sys.path, where Python has put its own guess, unless -P forbids it."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
@@ -106,18 +99,31 @@ def soft_device(library: Path) -> tuple[str, int, tuple[int, int]]:
 
 def compiler_version(nvcc: Path | None) -> str:
     if nvcc is None:
-        return f"none ({_toolkit.INSTALL})"
+        return f"not installed: {_toolkit.INSTALL}"
     answer = subprocess.run([nvcc, "--version"], capture_output=True, text=True).stdout
     release = next((line.split(",")[-1].strip() for line in answer.splitlines() if "release" in line), "?")
     return f"{release}  {nvcc}"
 
 
+def nvrtc() -> str:
+    """The compiler that Numba and cuda.core call; PyCUDA does without it."""
+    if version := _toolkit.versions().get(_toolkit.NVRTC):
+        return version
+    with contextlib.suppress(OSError):
+        ctypes.CDLL("libnvrtc.so.13")
+        return "libnvrtc.so.13, the system's"
+    return (
+        f"not installed; Numba and cuda.core need it: pip install {_toolkit.NVRTC}=={_toolkit.PACKAGES[_toolkit.NVCC]}"
+    )
+
+
 def info() -> int:
     """Print what a PyCUDA program started now would run on, and why."""
     rows: list[tuple[str, str]] = [("softcuda", f"{__version__}, Python {platform.python_version()}")]
-    failed = 0
+    failed, soft = 0, True
     try:
         choice = _select.choose()
+        soft = choice.soft
         rows.append(("would use", f"{'softcuda' if choice.soft else 'the NVIDIA driver'}: {choice.reason}"))
         for device in choice.devices:
             version = choice.driver_version
@@ -139,12 +145,17 @@ def info() -> int:
     except _select.SelectError as error:
         rows.append(("error", str(error).removeprefix("softcuda: ")))
         failed = 1
-    nvcc = _toolkit.which("nvcc")
-    rows.append(("nvcc", str(nvcc or "none on PATH")))
+    rows.append(("nvcc", str(_toolkit.which("nvcc") or "none on PATH")))
     own = _toolkit.nvidia()
-    rows.append(("NVIDIA's nvcc", compiler_version(own / "bin" / "nvcc" if own else nvcc)))
+    # The stand-in takes that of the packages and no other.
+    nvcc = own / "bin" / "nvcc" if own else None if soft else _toolkit.which("nvcc", skip=_toolkit.stand_in())
+    rows.append(("NVIDIA's nvcc", compiler_version(nvcc)))
     rows.append(("host compiler", str(_toolkit.which("g++") or "no g++ on PATH: apt-get install g++")))
+    if own and (mixture := _toolkit.mixture(own)):
+        rows.append(("mixed packages", mixture))
     rows.append(("PyCUDA", version_of("pycuda")))
+    rows.append(("Numba", version_of("numba-cuda")))
+    rows.append(("NVRTC", nvrtc()))
     rows.append(("profiles", ", ".join(f"{key} ({each['name']})" for key, each in _toolkit.profiles().items())))
     width = max(len(key) for key, _ in rows)
     written = _output.show("\n".join(f"{key:<{width}}  {value}" for key, value in rows))

@@ -253,6 +253,16 @@ def write(path: str, text: str) -> None:
     os.replace(temporary, path)
 
 
+def warn_of_mixture(nvcc: str) -> None:
+    """What may be behind an error in a header."""
+    from pathlib import Path
+
+    from softcuda._toolkit import mixture
+
+    if text := mixture(Path(nvcc).parents[1]):
+        sys.stderr.write(f"softcuda: mixed packages: {text}\n")
+
+
 def compile_source(nvcc: str, request: Request, options: list[str], scratch: str) -> str:
     """Run nvcc with its intermediate files kept in `scratch`; the PTX with its notes.  Exits where nvcc fails."""
     command = [nvcc, *options, "--keep", "--keep-dir", scratch, "-o", os.path.join(scratch, "result")]
@@ -277,6 +287,7 @@ def compile_source(nvcc: str, request: Request, options: list[str], scratch: str
     sys.stdout.write(done.stdout)
     sys.stderr.write(messages)
     if done.returncode:
+        warn_of_mixture(nvcc)
         sys.exit(done.returncode)
     if not ptx:
         fail("nvcc left no PTX")

@@ -139,6 +139,7 @@ class Launch:
         self.lost = lost
         self.partial = lost or not raw["ok"]
         self.kernel: str = raw["kernel"]
+        self.name: str = raw["name"]  # as C++ has it
         self.grid: list[int] = raw["grid"]
         self.block: list[int] = raw["block"]
         self.raw = raw
@@ -165,6 +166,7 @@ class Launch:
         rows = [row | {"metrics": tidy(row["metrics"])} for row in self.lines()]
         return {
             "kernel": self.kernel,
+            "name": self.name,
             "grid": self.grid,
             "block": self.block,
             "partial": self.partial,
@@ -259,7 +261,7 @@ def summary(launch: Launch) -> list[str]:
             sectors = m[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum"]
             asked = m[f"softcuda__bytes_asked_global_op_{kind}.sum"]
             text = f"  global {word}: {whole(requests)} requests, {whole(sectors)} sectors"
-            text += f" ({sectors / requests:.1f} a request"
+            text += f" ({sectors / requests:.1f} per request"
             if kind in ("ld", "st"):
                 text += f", {100 * asked / (32 * sectors):.0f} % of their bytes asked for"
             out.append(text + ")")
@@ -283,12 +285,12 @@ def summary(launch: Launch) -> list[str]:
     least = min(limits.values())
     shared = m["launch__shared_mem_per_block_static"] + m["launch__shared_mem_per_block_dynamic"]
     out.append(
-        f"  {whole(m['launch__registers_per_thread'])} registers a thread, {whole(shared)} bytes of shared memory"
-        " a block"
+        f"  {whole(m['launch__registers_per_thread'])} registers per thread, {whole(shared)} bytes of shared"
+        " memory per block"
     )
     out.append(
         f"  occupancy {m['sm__maximum_warps_per_active_cycle_pct']:.0f} %:"
-        f" {least:.0f} block{'s' * (least != 1)} an SM, limited by "
+        f" {least:.0f} block{'s' * (least != 1)} per SM, limited by "
         + " and ".join(name for name, limit in limits.items() if limit == least)
     )
     return out
@@ -301,6 +303,8 @@ def table(launch: Launch, width: int, most: int = 12) -> list[str]:
     every = launch.lines()
     if not every:
         return []
+    if not any(row["line"] for row in every):
+        return ["  by source line: line unknown: compile with -lineinfo"]
     total = sum(cost(row["metrics"]) for row in every) or 1
     shown = [row for row in every if cost(row["metrics"]) >= total / 200][:most]
     for row in shown:
@@ -311,7 +315,7 @@ def table(launch: Launch, width: int, most: int = 12) -> list[str]:
         shared = any(k.startswith("softcuda__requests_shared") for k in m)
         rows.append(
             (
-                f"{Path(row['file']).name}:{row['line']}",
+                f"{Path(row['file']).name}:{row['line']}" if row["line"] else "line unknown",
                 whole(m["softcuda__warp_instructions.sum"]),
                 f"{m['softcuda__active_lanes_per_warp_instruction.ratio']:.1f}",
                 f"{sectors / requests:.1f}" if requests else "",
@@ -341,7 +345,7 @@ def folded(lines: list[str], width: int) -> list[str]:
 
 
 def report(launches: list[Launch]) -> str:
-    """Kernels in the order of their first launches; those of one shape and one outcome are told once."""
+    """Kernels in the order of their first launches; those of one shape and one outcome are reported once."""
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
     groups: dict[str, list[int]] = defaultdict(list)
     for index, launch in enumerate(launches):
@@ -353,7 +357,7 @@ def report(launches: list[Launch]) -> str:
         which = f"launch {indices[0] + 1}" if len(indices) == 1 else f"{len(indices)} launches, first {indices[0] + 1}"
         shape = f"grid {'x'.join(map(str, launch.grid))}, block {'x'.join(map(str, launch.block))}"
         partial = "; partial: it did not run to its end" if launch.partial else ""
-        head = f"{launch.kernel}  ({which} of {len(launches)}; {shape}{partial})"
+        head = f"{launch.name}  ({which} of {len(launches)}; {shape}{partial})"
         out += ["", head, *folded(summary(launch), width), *table(launch, width)]
     ending = "Requests, sectors and bank conflicts are what a GPU counts; the rest is counted on PTX or modelled."
     out += ["", *folded([ending], width)]

@@ -50,12 +50,22 @@ def probe_driver() -> dict:
         return {"reason": "asking the NVIDIA driver for a device failed"}
 
 
+def forced() -> bool:
+    return os.environ.get("SOFTCUDA", "").lower() in ("force", "1")
+
+
+def in_worker() -> bool:
+    """Workers that multiprocessing spawns repeat nothing: their program has spoken already."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
+
+
 def choose() -> Choice:
     """Decide, changing nothing; SelectError if a setting is none."""
     if mistake := _settings.mistake():
         raise SelectError(f"softcuda: {mistake}")
     wanted = os.environ.get("SOFTCUDA", "").lower()
-    if wanted in ("force", "1"):
+    if forced():
         return Choice(True, f"SOFTCUDA={wanted}")
     found = probe_driver()
     devices, version = found.get("devices", []), found.get("version", 0)
@@ -155,10 +165,7 @@ def activate(choice: Choice) -> None:
         name = device_name()
         end_launches_with_the_program(load_soft())
         set_path(soft=True)
-        # Workers that multiprocessing spawns repeat nothing: their program has spoken already.
-        process = sys.modules.get("multiprocessing.process")
-        worker = process is not None and process.parent_process() is not None
-        if os.environ.get("SOFTCUDA_QUIET", "") in ("", "0") and not worker:
+        if os.environ.get("SOFTCUDA_QUIET", "") in ("", "0") and not in_worker():
             sys.stderr.write(f'{reason(choice)} "{name} (softcuda)"\n')
             sys.stderr.flush()
     else:

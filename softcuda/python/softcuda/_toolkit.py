@@ -14,6 +14,7 @@ PACKAGES = {  # as in pyproject.toml
     "nvidia-cuda-runtime": "13.0.88",
     "nvidia-cuda-cccl": "13.0.85",
 }
+NVCC, NVRTC = "nvidia-cuda-nvcc", "nvidia-cuda-nvrtc"
 INSTALL = "pip install " + " ".join(f"{package}=={version}" for package, version in PACKAGES.items())
 
 
@@ -41,12 +42,41 @@ def stand_in() -> Path:
 
 def nvidia() -> Path | None:
     """NVIDIA's compiler from the Python packages: the folder that holds bin/nvcc, or None."""
-    if named := os.environ.get("SOFTCUDA_TOOLKIT"):
+    named = os.environ.get("SOFTCUDA_TOOLKIT", "")
+    if named and os.access(Path(named, "bin", "nvcc"), os.X_OK):
         return Path(named)
     for entry in (str(Path(__file__).resolve().parents[1]), *sys.path):
         if entry and os.access(path := Path(entry, "nvidia", "cu13", "bin", "nvcc"), os.X_OK):
             return path.parents[1]
     return None
+
+
+def versions(toolkit: Path | None = None) -> dict[str, str]:
+    """Versions of NVIDIA's packages, by name: those that `toolkit` is made of, or those of this Python."""
+    found = {}
+    for folder in [toolkit.parents[1]] if toolkit else [Path(entry) for entry in reversed(sys.path) if entry]:
+        for name in (*PACKAGES, NVRTC):
+            for path in folder.glob(f"{name.replace('-', '_')}-*.dist-info"):
+                found[name] = path.name.removesuffix(".dist-info").rpartition("-")[2]
+    return found
+
+
+def mixture(toolkit: Path) -> str:
+    """What is wrong if the packages that make `toolkit` are of several releases, and what to do; else empty."""
+
+    def release(version: str) -> str:
+        return ".".join(version.split(".")[:2])
+
+    found = {name: version for name, version in versions(toolkit).items() if name in PACKAGES}
+    nvcc = found.get(NVCC, "")
+    others = [f"{name} {version}" for name, version in found.items() if release(version) != release(nvcc)]
+    if not nvcc or not others:
+        return ""
+    right = [f"{name}=={PACKAGES[name]}" for name in found if release(found[name]) != release(PACKAGES[name])]
+    return (
+        f"{', '.join(others)} beside nvcc {nvcc} in {toolkit}: headers such as cooperative_groups.h may not compile;"
+        f" pip install {' '.join(right)} (what needs the other release, PyTorch say, goes into another environment)"
+    )
 
 
 def profiles() -> dict[str, dict]:

@@ -1,11 +1,11 @@
 """`softcuda trace`: what one block of one launch does, step by step, as compact JSON for figures.
 
 A step is one PTX instruction of one warp, in the order in which they ran.  The machine writes what it sees, row by row
-(src/inspect/tracer.h); here that becomes one object.  It is the same in every run: addresses are told as places in
+(src/inspect/tracer.h); here that becomes one object.  It is the same in every run: addresses are given as places in
 named memories.
 
     {"format": "softcuda trace 1",
-     "kernel": "sum", "launch": 1, "grid": [4, 1, 1], "block": [64, 1, 1], "traced": [0, 0, 0],
+     "kernel": "sum", "name": "sum", "launch": 1, "grid": [4, 1, 1], "block": [64, 1, 1], "traced": [0, 0, 0],
      "complete": true, "message": "",       false if the block has more steps, or did not end; the message says why
      "steps_in_block": 118,
      "files": ["kernel.cu"], "source": [{"7": "    out[i] = a[2 * i];"}],      a file's lines that steps come from
@@ -28,7 +28,7 @@ A step is a list: warp, index into `operations`, and the rest in an object, whic
 Values and offsets of several lanes are one number if all have the same; `{"from": 8, "by": 4}` if the lane k places
 after the first that takes part has 8 + 4 k; else a list, a number for each lane that takes part, in their order.  A
 64-bit number that is an address is `{"in": memory, "at": offset}`, with an offset of these forms.  Types are PTX's, and
-nvcc loads and stores `int` as u32; where nothing says what the bits mean, b32, told as an unsigned number.  Floats that
+nvcc loads and stores `int` as u32; where nothing says what the bits mean, b32, an unsigned number.  Floats that
 are no numbers are "nan", "inf" and "-inf"; 128 bits are a string in hexadecimal.
 """
 
@@ -137,7 +137,7 @@ def parameter_names(kernel: str, sources: dict[str, list[str]]) -> list[str]:
 
 
 class Memories:
-    """What addresses point into; only those are told that something does."""
+    """What addresses point into; only those that something points into are listed."""
 
     def __init__(self, raw: list[Raw], names: list[str]) -> None:
         self.table: list[Raw] = []
@@ -152,10 +152,10 @@ class Memories:
         key = (space, found["base"] if found else -1)
         if key not in self.index:
             self.index[key] = len(self.table)
-            told: Raw = {"space": space, "name": self.name(space, found)}
+            entry: Raw = {"space": space, "name": self.name(space, found)}
             if found:
-                told["bytes"] = found["bytes"]
-            self.table.append(told)
+                entry["bytes"] = found["bytes"]
+            self.table.append(entry)
         return self.index[key]
 
     def name(self, space: str, found: Raw | None) -> str:
@@ -203,7 +203,7 @@ class Reader:
     def __init__(self) -> None:
         self.launches: list[Raw] = []
         self.head: Raw | None = None
-        self.last: Raw | None = None  # told when the launch has ended
+        self.last: Raw | None = None  # written when the launch has ended
         self.raw_memories: list[Raw] = []
         self.raw_operations: dict[int, Raw] = {}
         self.raw_steps: list[Raw] = []
@@ -232,17 +232,17 @@ class Reader:
             sources |= unpacked(file, text)
         memories = Memories(self.raw_memories, parameter_names(head["trace"], sources))
         files: list[str] = []
-        told: list[dict[str, str]] = []
+        texts: list[dict[str, str]] = []
         operations: list[Raw] = []
         numbers: dict[int, int] = {}
         for line, raw in self.raw_operations.items():
             if raw["file"] not in files:
                 files.append(raw["file"])
-                told.append({})
+                texts.append({})
             place = files.index(raw["file"])
             text = sources.get(raw["file"], [])
             if 0 < raw["line"] <= len(text):
-                told[place][str(raw["line"])] = text[raw["line"] - 1].rstrip()
+                texts[place][str(raw["line"])] = text[raw["line"] - 1].rstrip()
             numbers[line] = len(operations)
             operation: Raw = {"ptx": raw["text"], "file": place, "line": raw["line"]}
             if raw["function"] != head["trace"]:
@@ -260,6 +260,7 @@ class Reader:
         return {
             "format": FORMAT,
             "kernel": head["trace"],
+            "name": head["name"],
             "launch": launch,
             "grid": head["grid"],
             "block": head["block"],
@@ -268,7 +269,7 @@ class Reader:
             "message": message,
             "steps_in_block": total,
             "files": files,
-            "source": [{key: lines[key] for key in sorted(lines, key=int)} for lines in told],
+            "source": [{key: lines[key] for key in sorted(lines, key=int)} for lines in texts],
             "memories": memories.table,
             "operations": operations,
             "steps": out,
@@ -361,12 +362,15 @@ def missing(readers: list[Reader], kernel: str, launch: int) -> str:
     counts: dict[str, int] = {}
     for one in every:
         counts[one["launch"]] = counts.get(one["launch"], 0) + 1
-    told = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in counts.items())
+    names = {one["launch"]: one["name"] for one in every}
+    launched = ", ".join(
+        f"{names[symbol]} ({count} times)" if count > 1 else names[symbol] for symbol, count in counts.items()
+    )
     mangled = f"_Z{len(kernel)}{kernel}"
     of_it = sum(count for name, count in counts.items() if name == kernel or name.startswith(mangled))
     if of_it:
         return f"{kernel} was launched {of_it} time{'s' * (of_it > 1)}, so there is no launch {launch}"
-    return f"no kernel {kernel} was launched; launched were {told}"
+    return f"no kernel {kernel} was launched; launched were {launched}"
 
 
 def main(arguments: list[str]) -> int:
@@ -396,9 +400,9 @@ def main(arguments: list[str]) -> int:
     readers = [Reader().read(record) for record in run.records]
     if notice := run.notice("the trace has what ran until then"):
         print(notice, file=sys.stderr)
-    told = write(readers, kernel, block, launch, steps, file)
+    written = write(readers, kernel, block, launch, steps, file)
     _child.end_as(run.code)
-    return run.code or int(run.lost or not told)
+    return run.code or int(run.lost or not written)
 
 
 def write(readers: list[Reader], kernel: str, block: list[int], launch: int, steps: int, file: Path) -> bool:
@@ -422,6 +426,8 @@ def write(readers: list[Reader], kernel: str, block: list[int], launch: int, ste
     count = sum(step[0] != "barrier" for step in trace["steps"])
     words = f"{count:,} steps of block ({','.join(map(str, block))}), launch {launch} of {kernel}, are in {file}"
     print(f"softcuda: {words}", file=sys.stderr)
+    if not any(operation["line"] for operation in trace["operations"]):
+        print("softcuda: the trace names no source lines: line unknown: compile with -lineinfo", file=sys.stderr)
     if trace["message"]:
         more = "; --steps N for more" if found.last and not found.last["message"] else ""
         print(f"softcuda: the trace is partial: {trace['message'].splitlines()[0]}{more}", file=sys.stderr)

@@ -106,7 +106,7 @@ void start_devices() {
     auto* all = new std::vector<Device*>;
     for (const Settings& settings : read_settings()) {
         auto* made = new Device(CUdevice(all->size()), *settings.profile, settings.memory, settings.machine);
-        // L1 and shared memory are one; the profile tells the part that shared memory can have, which is nearly all.
+        // L1 and shared memory are one; the profile gives the part that shared memory can have, which is nearly all.
         made->machine.set_observer(inspect::inspector(
             made->ordinal, uint32_t(made->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)),
             uint32_t(settings.machine.warps_per_sm)));
@@ -173,6 +173,10 @@ CUresult cuDriverGetVersion(int* version) {
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     return with_device([&](Device&) {
         require(device);
+        if (ordinal >= device_count())
+            fail(CUDA_ERROR_INVALID_DEVICE, "there is no device " + std::to_string(ordinal) +
+                                                ", the first is 0: SOFTCUDA_DEVICES=" + std::to_string(ordinal + 1) +
+                                                " gives " + std::to_string(ordinal + 1));
         *device = driver::device(ordinal).ordinal;
     });
 }

@@ -4,6 +4,7 @@
 
 #include "driver/module.h"
 #include "driver/occupancy.h"
+#include "ptx/names.h"
 
 namespace softcuda::driver {
 
@@ -57,9 +58,10 @@ void set_attribute(Kernel& kernel, CUfunction_attribute attribute, int value) {
             int limit = device().attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152) -
                         kernel.static_shared();
             if (value < 0 || value > limit)
-                fail(CUDA_ERROR_INVALID_VALUE, "cuFuncSetAttribute: kernel " + kernel.function->name + ": " +
-                                                   std::to_string(value) + " bytes of dynamic shared memory, at most " +
-                                                   std::to_string(limit) + " on this device");
+                fail(CUDA_ERROR_INVALID_VALUE, "cuFuncSetAttribute: kernel " + ptx::demangled(kernel.function->name) +
+                                                   ": " + std::to_string(value) +
+                                                   " bytes of dynamic shared memory, at most " + std::to_string(limit) +
+                                                   " on this device");
             kernel.max_dynamic_shared = value;
             kernel.function->dynamic_shared_opted = value;
             break;

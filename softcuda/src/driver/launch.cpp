@@ -8,6 +8,7 @@
 #include "driver/settings.h"
 #include "machine/interrupts.h"
 #include "machine/observer.h"
+#include "ptx/names.h"
 
 namespace softcuda::driver {
 
@@ -24,7 +25,7 @@ struct Refusal {
 };
 
 [[noreturn]] void fail_launch(const Kernel& kernel, CUresult code, const std::string& why) {
-    fail(code, "launch of kernel " + kernel.function->name + " refused: " + why);
+    fail(code, "launch of kernel " + ptx::demangled(kernel.function->name) + " refused: " + why);
 }
 
 [[noreturn]] void refuse(const Request&, CUresult code, const std::string& why) { throw Refusal{code, why}; }
@@ -55,7 +56,7 @@ void check_dimensions(const Request& request) {
 
     uint64_t threads = block.count();
     uint64_t hardware = uint64_t(gpu.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
-    std::string asked = std::to_string(threads) + " threads a block, ";
+    std::string asked = std::to_string(threads) + " threads per block, ";
     if (threads > hardware) refuse(request, CUDA_ERROR_INVALID_VALUE, asked + "at most " + std::to_string(hardware));
     if (function.max_threads && threads > function.max_threads)
         refuse(request, CUDA_ERROR_INVALID_VALUE,
@@ -322,7 +323,7 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
                 *find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,
                 "a block of (" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ") threads");
         const uint64_t most = uint64_t(device().attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024));
-        if (uint64_t(x) * uint64_t(y) * uint64_t(z) > most)  // what else may be wrong with it, the launch tells
+        if (uint64_t(x) * uint64_t(y) * uint64_t(z) > most)  // the launch reports what else is wrong with it
             fail_launch(*find<Kernel>(handle), CUDA_ERROR_INVALID_VALUE,
                         "a block of " + text({unsigned(x), unsigned(y), unsigned(z)}) + " threads, at most " +
                             std::to_string(most));

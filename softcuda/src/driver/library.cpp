@@ -27,7 +27,9 @@ struct Library : Object {  // CUlibrary
     std::shared_ptr<LibraryKernel> kernel(const std::string& name) {
         for (auto& each : kernels)
             if (each->name == name) return each;
-        fail(CUDA_ERROR_NOT_FOUND);
+        std::vector<std::string> names;
+        for (auto& each : kernels) names.push_back(each->name);
+        fail_missing("kernel", name, std::move(names));
     }
 };
 

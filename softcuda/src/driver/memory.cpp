@@ -1,5 +1,6 @@
 // Allocation: device, pinned, registered and managed memory, and what can be asked about a pointer.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 
@@ -17,6 +18,15 @@ bool is_host(MemoryKind kind) { return kind == MemoryKind::pinned || kind == Mem
 
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
+// Once: programs may ask for more and more until there is none.
+void say_why_full(const Memory& memory, size_t bytes, const char* label) {
+    static std::atomic<bool> said{false};
+    if (quiet() || said.exchange(true)) return;
+    say(std::string(label) + ": out of memory: " + std::to_string(bytes) + " bytes asked for, " +
+        std::to_string(memory.capacity() - std::min(memory.capacity(), memory.used())) + " of " +
+        std::to_string(memory.capacity()) + " free; SOFTCUDA_MEMORY=8G gives the device 8 GiB");
+}
+
 uint64_t allocate(const std::shared_ptr<Context>& context, size_t bytes, MemoryKind kind, const char* label) {
     require(bytes > 0);
     uint64_t address = 0;
@@ -26,7 +36,12 @@ uint64_t allocate(const std::shared_ptr<Context>& context, size_t bytes, MemoryK
         // What freed memory the pools keep, or will get once their streams are there, is for everybody.
         synchronize(context);
         trim_pools(true);
-        address = context->gpu->memory.allocate(bytes, kind, label, 256, context->serial);
+        try {
+            address = context->gpu->memory.allocate(bytes, kind, label, 256, context->serial);
+        } catch (const std::bad_alloc&) {
+            say_why_full(context->gpu->memory, bytes, label);
+            throw;
+        }
     }
     if (auto* observer = context->gpu->machine.observer()) observer->allocated(address, bytes);
     return address;

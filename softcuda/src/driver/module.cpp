@@ -1,6 +1,7 @@
 // Modules: PTX in, kernels and variables out.
 #include "driver/module.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -8,10 +9,12 @@
 #include <sstream>
 
 #include "driver/jit_options.h"
+#include "generated/profiles.h"
 #include "machine/builtins.h"
 #include "machine/device_runtime.h"
 #include "machine/observer.h"
 #include "ptx/link.h"
+#include "ptx/names.h"
 
 namespace softcuda::driver {
 
@@ -88,9 +91,17 @@ bool runs_on(const std::string& target, int capability) {
     return number <= capability;
 }
 
+// What else helps where the device cannot run PTX for `target`.
+std::string other_device(const std::string& target) {
+    for (size_t i = 0; i < profile_count; ++i)
+        if (runs_on(target, profiles[i].major * 10 + profiles[i].minor))
+            return std::string(", or set SOFTCUDA_DEVICE=") + profiles[i].id;
+    return "";
+}
+
 std::string read_file(const char* path) {
     std::ifstream file(path, std::ios::binary);
-    require(bool(file), CUDA_ERROR_FILE_NOT_FOUND);
+    if (!file) fail(CUDA_ERROR_FILE_NOT_FOUND, std::string("cuModuleLoad: cannot read ") + path);
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -102,9 +113,30 @@ std::function<bool(const std::string&)> provided(bool device_runtime) {
     };
 }
 
+void fail_missing(const std::string& what, const std::string& name, std::vector<std::string> symbols) {
+    constexpr size_t most = 5;
+    std::sort(symbols.begin(), symbols.end());
+    std::string text = "the module has no " + what + " " + name + "; it has ";
+    if (symbols.empty()) text += "no " + what + " at all";
+    bool mangled = false;
+    for (size_t i = 0; i < std::min(most, symbols.size()); ++i) {
+        const std::string shown = ptx::demangled(symbols[i]);
+        text += (i ? ", " : "") + shown + (shown == symbols[i] ? "" : " as " + symbols[i]);
+        mangled = mangled || shown != symbols[i];
+    }
+    if (symbols.size() > most) text += " and " + std::to_string(symbols.size() - most) + " more";
+    if (mangled) text += ": ask for that symbol, or declare it extern \"C\"";
+    fail(CUDA_ERROR_NOT_FOUND, text);
+}
+
 std::shared_ptr<Kernel> Module::kernel(const std::string& name) {
     const Function* function = program->find(name);
-    require(function && function->is_entry, CUDA_ERROR_NOT_FOUND);
+    if (!function || !function->is_entry) {
+        std::vector<std::string> kernels;
+        for (const auto& each : program->functions)
+            if (each->is_entry) kernels.push_back(each->name);
+        fail_missing("kernel", name, std::move(kernels));
+    }
     std::lock_guard lock(mutex);
     auto& kernel = kernels[name];
     if (!kernel) {
@@ -150,17 +182,20 @@ CUmodule load_module(const std::shared_ptr<Context>& context, const void* image,
         module->target = target_number(parsed.target);
         const int capability = device().machine.config().capability;
         if (!runs_on(parsed.target, capability))
-            reject(
-                CUDA_ERROR_INVALID_PTX,
-                "the PTX is for " + parsed.target +
-                    (module->target > capability ? ", newer than this device" : " alone, and this device is another") +
-                    " (sm_" + std::to_string(capability) + "); compile for it or set SOFTCUDA_DEVICE");
+            reject(CUDA_ERROR_INVALID_PTX, "the PTX is for " + parsed.target +
+                                               (module->target > capability ? ", newer than this device"
+                                                                            : " alone, and this device is another") +
+                                               " (sm_" + std::to_string(capability) + "): compile with -arch=sm_" +
+                                               std::to_string(capability) + other_device(parsed.target));
         const Observer* observer = device().machine.observer();
         std::unique_ptr<Program> program = load(parsed, device().memory, observer && observer->reads_values());
         for (const std::string& note : parsed.notes) apply_note(note, *program);
         module->program = std::move(program);
     } catch (const ptx::Error& error) {
-        reject(CUDA_ERROR_INVALID_PTX, std::string("PTX ") + error.what());
+        const bool is_source = std::strstr(text, "__global__") && !std::strstr(text, ".version");
+        reject(CUDA_ERROR_INVALID_PTX,
+               std::string("PTX ") + error.what() +
+                   (is_source ? "; CUDA C++ has to be compiled first: SourceModule, nvcc -ptx" : ""));
     } catch (const ptx::LinkError& error) {
         reject(CUDA_ERROR_INVALID_PTX, error.what());
     } catch (const LoadError& error) {
@@ -244,8 +279,13 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule hand
         require(name);
         auto module = find<Module>(handle);
         auto it = module->program->symbols.find(name);
-        require(it != module->program->symbols.end() && (it->second.space == "global" || it->second.space == "const"),
-                CUDA_ERROR_NOT_FOUND);
+        auto can_be_had = [](const auto& symbol) { return symbol.space == "global" || symbol.space == "const"; };
+        if (it == module->program->symbols.end() || !can_be_had(it->second)) {
+            std::vector<std::string> variables;
+            for (const auto& [symbol, place] : module->program->symbols)
+                if (can_be_had(place) && symbol.find_first_of("$/") == symbol.npos) variables.push_back(symbol);
+            fail_missing("variable", name, std::move(variables));
+        }
         if (address) *address = it->second.address;
         if (bytes) *bytes = it->second.bytes;
     });

@@ -15,6 +15,9 @@ namespace softcuda::driver {
 
 struct Kernel;
 
+// CUDA_ERROR_NOT_FOUND, with what there is in place of the `what` called `name`: its reader may have forgotten extern "C".
+[[noreturn]] void fail_missing(const std::string& what, const std::string& name, std::vector<std::string> symbols);
+
 struct Module : Object {
     std::shared_ptr<const Program> program;  // kept by launches under way
     int ptx_version = 0;                     // 90 for .version 9.0

@@ -122,7 +122,7 @@ void Scheduler::finish(const TaskRef& task) {
 void Scheduler::perform(const TaskRef& task, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     if (task->work && !task->context->failed()) task->work();
-    task->work = nullptr;  // what it kept alive goes before anybody is told
+    task->work = nullptr;  // what it kept alive is freed before anybody is notified
     task->until = nullptr;
     std::shared_ptr<Context> context = std::move(task->context);
     lock.lock();

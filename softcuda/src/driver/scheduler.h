@@ -1,6 +1,6 @@
 // Asynchronous work: tasks in streams, run by each device's engines (kernels, copies, host functions) as on hardware.
 //
-// A task waits for the tasks it was told to follow: the one before it in its stream, the legacy default stream's last one
+// A task waits for the tasks it has to follow: the one before it in its stream, the legacy default stream's last one
 // (and, in that stream, the last of every blocking stream), recorded events.  Each engine is one thread and takes the
 // ready task that was issued first, so the order is reproducible wherever CUDA leaves it open within an engine; a stream of higher priority goes first.
 #pragma once

@@ -60,7 +60,7 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
     current_ = nullptr;
     current_number_ = ~0ull;
     marks_.forget();  // what earlier launches did comes before
-    if (!program.sources.empty() && sources_told_.insert(program.function_base).second) {
+    if (!program.sources.empty() && sources_written_.insert(program.function_base).second) {
         out_ << "{\"program\": " << program.function_base << ", \"sources\": {";
         const char* separator = "";
         for (const auto& [file, text] : program.sources) {
@@ -77,14 +77,14 @@ void Checker::launch_end(const Program&, const Function& kernel, const LaunchCon
     if (!result.ok && result.kind != FaultKind::interrupted && first_time(name_of(result.kind), 0, 0)) {
         const Known* known = result.address ? find(result.address) : nullptr;
         out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(name_of(result.kind))
-             << ", \"kernel\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
-             << ", \"block\": " << triple(config.block) << ", \"message\": " << quoted(result.message)
-             << ", \"address\": " << result.address;
+             << ", \"kernel\": " << quoted(kernel.name) << ", " << shown_name(kernel)
+             << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
+             << ", \"message\": " << quoted(result.message) << ", \"address\": " << result.address;
         if (known) out_ << allocation_text(known->allocation, result.address);
         out_ << "}" << end_line;
     }
     for (auto& [_, block] : launch().running) {
-        say_unsaid(*block);
+        report_rest(*block);
         idle_.push_back(block);
     }
     for (const Guess& guess : launch().guesses)
@@ -120,7 +120,7 @@ void Checker::block_begin(const WarpPlace& place) {
         barrier.knows.clear();
         barrier.waiting.assign(warps, 0);
         barrier.line.assign(warps, 0);
-        barrier.counted = barrier.told = false;
+        barrier.counted = barrier.reported = false;
     }
     block.marks.forget();
     if (block.marks.full()) {
@@ -130,7 +130,7 @@ void Checker::block_begin(const WarpPlace& place) {
     block.ordered = block.marks.base();
     block.ended.assign(warps, 0);
     block.gone = 0;
-    block.unsaid.clear();
+    block.unreported.clear();
     block.fenced = block.counted = block.blind = false;
     if (marks_.full()) forget_global();
     block.global_phase = marks_.next();
@@ -141,7 +141,7 @@ void Checker::block_begin(const WarpPlace& place) {
 
 void Checker::block_end(const WarpPlace& place) {
     Block& own = block(place);
-    say_unsaid(own);
+    report_rest(own);
     idle_.push_back(&own);
     launch().running.erase(current_number_);
     current_number_ = ~0ull;

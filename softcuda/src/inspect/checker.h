@@ -78,7 +78,7 @@ class Checker : public Observer {
         std::vector<uint32_t> waiting;  // lanes, by warp
         std::vector<uint32_t> line;     // where they wait, by warp
         bool counted = false;
-        bool told = false;
+        bool reported = false;
     };
     static constexpr size_t cluster_barrier = 16;
 
@@ -88,9 +88,9 @@ class Checker : public Observer {
         uint32_t bytes;
     };
 
-    // A read of shared memory that nobody has written: told when the block ends, unless the line is part of a race, which
+    // A read of shared memory that nobody has written: reported when the block ends, unless its line is part of a race, which
     // says more.
-    struct Unsaid {
+    struct Unreported {
         uint32_t line;
         std::string key, text;
     };
@@ -110,10 +110,10 @@ class Checker : public Observer {
         bool counted = false;       // a barrier of some of the threads
         bool fenced = false;        // somebody has released something
         bool blind = false;         // it has run for so long that its shared memory is watched no more
-        std::vector<Unsaid> unsaid;
+        std::vector<Unreported> unreported;
     };
 
-    // A plain read beside a compare-and-swap of another thread: told unless its thread compares and swaps too.
+    // A plain read beside a compare-and-swap of another thread: reported unless its thread compares and swaps too.
     struct Guess {
         uint32_t block, warp;
         uint64_t address;
@@ -130,7 +130,7 @@ class Checker : public Observer {
         GridOrder order;
         Notes* notes;
         bool bulk;  // something of the program writes memory unseen
-        std::unordered_set<uint64_t> told;
+        std::unordered_set<uint64_t> reported;
         std::vector<Guess> guesses;
         std::unordered_set<uint32_t> raced;  // lines of races in shared memory
         std::map<const void*, Knowledge> clusters;
@@ -236,13 +236,14 @@ class Checker : public Observer {
     void uninitialised(Touch& t, uint32_t lanes);
 
     bool first_time(const char* kind, uint32_t line, uint32_t other);
-    void say_unsaid(Block& block);
+    void report_rest(Block& block);
     // The finding's identity, and all that is said of it.
-    std::pair<std::string, std::string> told(const char* kind, const char* what, const char* space, const Touch* at,
-                                             uint64_t address, const Who& first, const Who* second);
-    void tell(const char* kind, const char* what, const char* space, const Touch* at, uint64_t address,
-              const Who& first, const Who* second);
-    std::string told_of(const Who& who);
+    std::pair<std::string, std::string> describe_finding(const char* kind, const char* what, const char* space,
+                                                         const Touch* at, uint64_t address, const Who& first,
+                                                         const Who* second);
+    void report(const char* kind, const char* what, const char* space, const Touch* at, uint64_t address,
+                const Who& first, const Who* second);
+    std::string describe_access(const Who& who);
     std::string variable_at(uint64_t address);
     static std::string allocation_text(const Allocation& allocation, uint64_t address);
     void forget_global();
@@ -266,7 +267,7 @@ class Checker : public Observer {
     Known* last_known_ = nullptr;
     uint64_t views_seen_ = 1;
     std::set<std::string> findings_;
-    std::set<uint64_t> sources_told_;
+    std::set<uint64_t> sources_written_;
 
     std::atomic<bool> failed_{false};
 

@@ -53,7 +53,7 @@ void Checker::access(const WarpPlace& place, const Op& op, const RowAccess& acce
 
 void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) {
     if (kinds_[op.line] == Kind::bulk && event.access != Access::atomic) {
-        // Only where it begins is told: whoever reads what it wrote must not be accused.
+        // Only where it begins is reported: a thread that reads what it wrote must not be accused.
         Known* known = event.space == Space::global && event.access != Access::load
                            ? find(event.addresses[std::countr_zero(event.lanes)])
                            : nullptr;
@@ -70,7 +70,7 @@ void Checker::shared_access(Block& own, const WarpPlace& place, const Op& op, co
     if (own.marks.full()) own.blind = true;
     if (event.remote || own.blind) return;
     const Extent e = extent(event);
-    constexpr uint64_t most = 1u << 24;  // a wrong address ends the launch right after this, and is told then
+    constexpr uint64_t most = 1u << 24;  // a wrong address ends the launch right after this, and is reported then
     if (e.high >= most || !e.aligned) return;
     if (e.high + event.bytes > own.shared.bytes) {
         const size_t bytes = std::max<size_t>(std::bit_ceil(e.high + event.bytes), 4096);
@@ -178,9 +178,9 @@ void Checker::uninitialised(Touch& t, uint32_t lanes) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     const Who who{t.block.serial, t.warp_index * warp_size + lane, t.op.line, name_of(t.event.access)};
     const uint64_t address = t.event.addresses[lane];
-    if (t.known) return tell("uninitialised", "", "global", &t, address, who, nullptr);
-    auto [key, text] = told("uninitialised", "", "shared", &t, address, who, nullptr);
-    t.block.unsaid.push_back({t.op.line, std::move(key), std::move(text)});
+    if (t.known) return report("uninitialised", "", "global", &t, address, who, nullptr);
+    auto [key, text] = describe_finding("uninitialised", "", "shared", &t, address, who, nullptr);
+    t.block.unreported.push_back({t.op.line, std::move(key), std::move(text)});
 }
 
 void Checker::touch(Touch& t) {
@@ -436,7 +436,7 @@ void Checker::judge(Touch& t, uint32_t cell, uint32_t lane, bool other_writes) {
         if (!first_time("race", t.op.line, t.op.line)) return;
         const Who first{t.block.serial, t.warp_index * warp_size + other, t.op.line, "write"};
         const Who second{t.block.serial, t.warp_index * warp_size + lane, t.op.line, "write"};
-        tell("race", "one instruction", t.known ? "global" : "shared", &t, t.event.addresses[lane], first, &second);
+        report("race", "one instruction", t.known ? "global" : "shared", &t, t.event.addresses[lane], first, &second);
         return;
     }
     if (id != t.judged) {
@@ -484,8 +484,8 @@ void Checker::judge(Touch& t, uint32_t cell, uint32_t lane, bool other_writes) {
                                                       : "write after read";
     const char* space = t.known ? "global" : "shared";
     const uint64_t address = t.event.addresses[lane];
-    if (!guess) return tell(kind, what, space, &t, address, first, &second);
-    auto [key, text] = told(kind, what, space, &t, address, first, &second);
+    if (!guess) return report(kind, what, space, &t, address, first, &second);
+    auto [key, text] = describe_finding(kind, what, space, &t, address, first, &second);
     const Who& reader = writes ? first : second;
     launch().guesses.push_back({reader.block, reader.thread / warp_size, address, std::move(key), std::move(text)});
 }

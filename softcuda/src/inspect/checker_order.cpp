@@ -38,7 +38,7 @@ void Checker::orders(const WarpPlace& place, const Op& op, uint32_t) {
             own.warps[place.warp].fenced = ++own.warps[place.warp].clock;
             break;
         case Kind::commit: ++own.groups[place.warp]; break;
-        case Kind::arrive:  // from here on the mbarrier tells of them
+        case Kind::arrive:  // from here on the mbarrier reports them
         case Kind::wait_all: wait_for_copies(own, place.warp, own.groups[place.warp] + 1); break;
         case Kind::wait_group:
             if (own.groups[place.warp] >= op.imm)
@@ -86,15 +86,15 @@ void Checker::barrier(const WarpPlace& place, const Op& op, uint32_t lanes, uint
         return w * warp_size + static_cast<uint32_t>(std::countr_zero(mask));
     };
     const auto& locations = launch().program->locations;
-    for (uint32_t w = 0; waits && !barrier.told && w < barrier.waiting.size(); ++w) {
+    for (uint32_t w = 0; waits && !barrier.reported && w < barrier.waiting.size(); ++w) {
         if (!barrier.waiting[w] || barrier.line[w] == op.line) continue;
         const bool same_place = locations[barrier.line[w]].line == locations[op.line].line;
         if (w == place.warp ? same_place && counted : same_place || counted || barrier.counted) continue;
-        barrier.told = true;
+        barrier.reported = true;
         const Who here{own.serial, thread(place.warp, lanes), op.line, "waits"};
         const Who there{own.serial, thread(w, barrier.waiting[w]), barrier.line[w], "waits"};
         if (first_time("barrier", op.line, barrier.line[w]))
-            tell("barrier", "mismatched", "", nullptr, 0, there, &here);
+            report("barrier", "mismatched", "", nullptr, 0, there, &here);
     }
     if (!waits) return;
     if (!barrier.waiting[place.warp]) barrier.line[place.warp] = op.line;
@@ -118,7 +118,7 @@ void Checker::barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads
             };
             const Who waits{own.serial, thread(other, barrier.waiting[other]), barrier.line[other], "waits"};
             const Who gone{own.serial, thread(w, own.warps[w].exited), barrier.line[other], "ended"};
-            if (first_time("barrier", waits.line, 0)) tell("barrier", "ended", "", nullptr, own.gone, waits, &gone);
+            if (first_time("barrier", waits.line, 0)) report("barrier", "ended", "", nullptr, own.gone, waits, &gone);
             break;
         }
     }
@@ -132,7 +132,7 @@ void Checker::barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads
     }
     std::fill(barrier.clocks.begin(), barrier.clocks.end(), 0);
     barrier.knows.clear();
-    barrier.counted = barrier.told = false;
+    barrier.counted = barrier.reported = false;
     if (whole && own.copies.empty()) own.ordered = own.marks.next();
     if (whole) own.global_phase = marks_.next();
 }
@@ -190,7 +190,7 @@ void Checker::meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_
         if (const uint32_t ended = mask & gone; ended && first_time("inactive-lane", op.line, 0)) {
             const Who here{own.serial, thread(static_cast<uint32_t>(std::countr_zero(together))), op.line, "names"};
             const Who there{own.serial, thread(static_cast<uint32_t>(std::countr_zero(ended))), op.line, "ended"};
-            tell("inactive-lane", "mask names an ended lane", "", nullptr, mask, here, &there);
+            report("inactive-lane", "mask names an ended lane", "", nullptr, mask, here, &there);
         }
         if (what != Kind::up && what != Kind::down && what != Kind::bfly && what != Kind::idx) continue;
         const uint32_t *b = row(op.b), *c = row(op.c);
@@ -209,7 +209,7 @@ void Checker::meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_
             const Who here{own.serial, thread(static_cast<uint32_t>(lane)), op.line, "shuffle"};
             const Who there{own.serial, thread(static_cast<uint32_t>(source)), op.line,
                             warp.present >> source & 1 ? "takes no part" : "does not exist"};
-            tell("inactive-lane", "reads from a lane that takes no part", "", nullptr, mask, here, &there);
+            report("inactive-lane", "reads from a lane that takes no part", "", nullptr, mask, here, &there);
             break;
         }
     }

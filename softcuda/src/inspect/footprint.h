@@ -7,7 +7,7 @@
 
 namespace softcuda::inspect {
 
-// Of an access, or of loads that are told together.
+// Of an access, or of loads that are reported together.
 struct Footprint {
     static constexpr uint32_t most_cells = warp_size * 64;
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "machine/launch.h"
+#include "ptx/names.h"
 
 namespace softcuda::inspect {
 
@@ -25,5 +26,8 @@ inline std::string quoted(std::string_view text) {
     }
     return result + '"';
 }
+
+// "name": the kernel as a reader knows it, beside a key that has its symbol.
+inline std::string shown_name(const Function& kernel) { return "\"name\": " + quoted(ptx::demangled(kernel.name)); }
 
 }  // namespace softcuda::inspect

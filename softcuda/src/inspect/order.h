@@ -1,4 +1,4 @@
-// What happens before what in a launch: vector clocks of warps, of the lanes in them, and what blocks tell each other.
+// What happens before what in a launch: vector clocks of warps, of the lanes in them, and what blocks learn of each other.
 //
 // A warp's clock goes on with everything that orders: barriers, .sync operations, atomics, fences.  An access keeps the
 // clock it was made at (Mark), and another warp that has seen a later one comes after it.  In a warp nothing but a .sync

@@ -24,7 +24,7 @@ struct BaseRow {
     bool wide;        // elements of 64 bits
     uint32_t lanes;   // that take part
     uint64_t first;   // the first one's address, offset included
-    uint32_t spread;  // how far the last one's is from it: tells patterns apart, mostly
+    uint32_t spread;  // how far the last one's is from it: distinguishes most patterns
 
     BaseRow(const Op& op, const RowAccess& access) : wide(op.small[1] == 8), lanes(access.lanes) {
         const int low = std::countr_zero(lanes), high = 31 - std::countl_zero(lanes);
@@ -82,7 +82,7 @@ class Credit {
     uint32_t pause_ = 0;
 };
 
-// A few patterns of one instruction, found by what is quickly seen of an access; `which` is one of four kinds to be told
+// A few patterns of one instruction, found by what is quickly seen of an access; `which` is one of four kinds to be kept
 // apart in any case.
 template <class Entry>
 struct Patterns {

@@ -36,7 +36,7 @@ void Count::add(const Count& other) {
 Profiler::Profiler(const std::string& record, uint32_t l1_bytes, uint32_t warps_per_sm)
     : l1_bytes_(l1_bytes), warps_per_sm_(warps_per_sm), out_(record) {}
 
-// These lines tell what has not ended, should the process end before.
+// These lines name what has not ended, should the process end before.
 void Profiler::queued() {
     std::lock_guard lock(mutex_);
     out_ << "{\"queued\": true}" << end_line;
@@ -45,8 +45,9 @@ void Profiler::queued() {
 void Profiler::launch_begin(const Program&, const Function& kernel, const LaunchConfig& config) {
     {
         std::lock_guard lock(mutex_);
-        out_ << "{\"begins\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
-             << ", \"block\": " << triple(config.block) << ", \"depth\": " << launches_.size() << "}" << end_line;
+        out_ << "{\"begins\": " << quoted(kernel.name) << ", " << shown_name(kernel)
+             << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
+             << ", \"depth\": " << launches_.size() << "}" << end_line;
     }
     const uint32_t shared = kernel.static_shared + config.dynamic_shared;
     Launch launch{shared < l1_bytes_ ? l1_bytes_ - shared : 0, {}};
@@ -77,7 +78,7 @@ inline Profiler::Listing& Profiler::Worker::in(const Function& entered) {
     return *listing;
 }
 
-// Counts of an instruction are kept as the difference to the one before: a segment is told at its two ends.
+// Counts of an instruction are kept as the difference to the one before: a segment is counted at its two ends.
 void Profiler::segment(const WarpPlace& place, const Op* first, const Op* end, uint32_t lanes) {
     Listing& own = worker(place).in(*place.function);
     Count& from = own.counts[static_cast<size_t>(first - own.code)];
@@ -117,7 +118,7 @@ void Profiler::branch(const WarpPlace& place, const Op& op, uint32_t lanes, uint
         site->credit.met_again();
         return known;
     }
-    tell(op, known);
+    add_to_count(op, known);
     const bool keep = !site->credit.exhausted();
     learn(op, access, known, keep);
     if (keep) site->credit.met_another();
@@ -191,8 +192,8 @@ void Profiler::learn(const Op& op, const RowAccess& access, Known& known, bool k
     }
 }
 
-// What was met so often goes to the instruction's Count.
-void Profiler::Listing::tell(const Op& op, Known& known) {
+// Adds what was met so often to the instruction's Count.
+void Profiler::Listing::add_to_count(const Op& op, Known& known) {
     const auto add = [&](size_t at, uint64_t uses) {
         if (!uses) return;
         Count::Traffic& traffic = op.space == Space::shared ? counts[at].shared : counts[at].global;
@@ -214,7 +215,7 @@ void Profiler::Listing::tell(const Op& op, Known& known) {
 void Profiler::Listing::finish() {
     for (size_t i = 0; i < sites.size(); ++i)
         if (sites[i])
-            for (Known& known : sites[i]->entries) tell(code[i], known);
+            for (Known& known : sites[i]->entries) add_to_count(code[i], known);
     uint64_t warps = 0, lanes = 0;
     for (Count& count : counts) {
         count.warps = warps += count.warps;
@@ -278,9 +279,9 @@ void Profiler::launch_end(const Program& program, const Function& kernel, const 
     const OccupancyLimits& fits = config.occupancy;
     const int blocks = std::min({fits.warps, fits.registers, fits.shared, fits.blocks});
     const uint64_t warps = (config.block.count() + warp_size - 1) / warp_size;
-    out_ << "{\"kernel\": " << quoted(kernel.name) << ", \"program\": " << program.function_base
-         << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
-         << ", \"ok\": " << (result.ok ? "true" : "false")
+    out_ << "{\"kernel\": " << quoted(kernel.name) << ", " << shown_name(kernel)
+         << ", \"program\": " << program.function_base << ", \"grid\": " << triple(config.grid)
+         << ", \"block\": " << triple(config.block) << ", \"ok\": " << (result.ok ? "true" : "false")
          << ", \"launch\": {\"launch__registers_per_thread\": " << std::max(16, kernel.registers)
          << ", \"launch__shared_mem_per_block_static\": " << kernel.static_shared
          << ", \"launch__shared_mem_per_block_dynamic\": " << config.dynamic_shared
@@ -325,7 +326,7 @@ void Profiler::write(const Program& program, const Op& op, const Count& count) {
 
 // The sources of a module, before the first of its launches.
 void Profiler::write_sources(const Program& program) {
-    if (program.sources.empty() || !told_.insert(program.function_base).second) return;
+    if (program.sources.empty() || !written_.insert(program.function_base).second) return;
     out_ << "{\"program\": " << program.function_base << ", \"sources\": {";
     const char* separator = "";
     for (const auto& [file, text] : program.sources) {

@@ -52,7 +52,7 @@ class Profiler : public Observer {
     void process_end() override;
 
   private:
-    // What follows from a pattern of addresses, and how often the instruction met it since it was last told to its Count.
+    // What follows from a pattern of addresses, and how often the instruction met it since it last went into its Count.
     struct Known {
         Pattern pattern;
         uint32_t from = 0, to = 0;  // the rest holds as long as the low bits of the first address are in here
@@ -75,7 +75,7 @@ class Profiler : public Observer {
         std::vector<Count> counts;  // in `warps` and `lanes`: more than of the instruction before
         std::vector<std::unique_ptr<Site>> sites;
         Known& met(const Op& op, const RowAccess& access, const BaseRow& base);
-        void tell(const Op& op, Known& known);
+        void add_to_count(const Op& op, Known& known);
         void finish();
     };
     struct Worker {
@@ -101,7 +101,7 @@ class Profiler : public Observer {
     std::mutex mutex_;  // out_
     Record out_;
     std::vector<Launch> launches_;  // the last one runs
-    std::set<uint64_t> told_;       // programs whose sources are written, by function_base
+    std::set<uint64_t> written_;    // programs whose sources are written, by function_base
 };
 
 }  // namespace softcuda::inspect

@@ -35,7 +35,7 @@ bool called(const std::string& symbol, const std::string& name) {
     return symbol == name || symbol.starts_with("_Z" + std::to_string(name.size()) + name);
 }
 
-// A lane's element of a row; of 16 bytes, as two numbers would be told, the text is in hexadecimal.
+// A lane's element of a row; of 16 bytes, as two numbers would be written, the text is in hexadecimal.
 std::string element(const std::byte* at, int bytes) {
     uint64_t low = 0, high = 0;
     std::memcpy(&low, at, std::min<size_t>(static_cast<size_t>(bytes), 8));
@@ -62,11 +62,11 @@ Tracer::Tracer(const std::string& record, WantedTrace wanted) : wanted_(std::mov
 void Tracer::launch_begin(const Program& program, const Function& kernel, const LaunchConfig& config) {
     const bool wanted = called(kernel.name, wanted_.kernel) && ++launches_ == wanted_.launch;
     running_.push_back(wanted);
-    out_ << "{\"launch\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
-         << ", \"block\": " << triple(config.block) << "}" << end_line;
+    out_ << "{\"launch\": " << quoted(kernel.name) << ", " << shown_name(kernel)
+         << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block) << "}" << end_line;
     if (!wanted) return;
     program_ = &program;
-    out_ << "{\"trace\": " << quoted(kernel.name) << ", \"grid\": " << triple(config.grid)
+    out_ << "{\"trace\": " << quoted(kernel.name) << ", " << shown_name(kernel) << ", \"grid\": " << triple(config.grid)
          << ", \"block\": " << triple(config.block) << ", \"sources\": {";
     const char* separator = "";
     for (const auto& [file, text] : program.sources) {
@@ -74,12 +74,12 @@ void Tracer::launch_begin(const Program& program, const Function& kernel, const 
         separator = ", ";
     }
     out_ << "}}\n";
-    tell_memories(kernel, config);
+    write_memories(kernel, config);
     out_.write_out();
 }
 
 // What addresses point into: allocations, the first that a parameter names by that parameter, and shared variables.
-void Tracer::tell_memories(const Function& kernel, const LaunchConfig& config) {
+void Tracer::write_memories(const Function& kernel, const LaunchConfig& config) {
     for (const Allocation& allocation : *view_) {
         out_ << "{\"memory\": \"global\", \"base\": " << allocation.base << ", \"bytes\": " << allocation.bytes
              << ", \"label\": " << quoted(allocation.label);
@@ -133,7 +133,7 @@ void Tracer::step(const WarpPlace& place, const Op& op, uint32_t lanes, const st
     }
     close(place.warp);
     if (count_++ >= wanted_.steps) return;
-    tell_operation(*place.function, op);
+    write_operation(*place.function, op);
     Step& step = steps_.emplace_back(Step{place.warp, lanes, &op, frame, {}});
     step.waits = op.flow == Flow::meet && lanes;
     step.text = "{\"step\": " + std::to_string(op.line) + ", \"warp\": " + std::to_string(place.warp);
@@ -242,8 +242,8 @@ std::string Tracer::values(const std::vector<Value>& values, const std::byte* fr
     return text + "]";
 }
 
-void Tracer::tell_operation(const Function& function, const Op& op) {
-    if (!told_.insert(op.line).second) return;
+void Tracer::write_operation(const Function& function, const Op& op) {
+    if (!written_.insert(op.line).second) return;
     const SourceLine& line = program_->locations[op.line];
     out_ << "{\"operation\": " << op.line << ", \"text\": " << quoted(line.text)
          << ", \"file\": " << quoted(program_->files[line.file]) << ", \"line\": " << line.line

@@ -57,8 +57,8 @@ class Tracer : public Observer {
     void close(uint32_t warp);
     void close(Step& step, bool ran);
     void flush();
-    void tell_operation(const Function& function, const Op& op);
-    void tell_memories(const Function& kernel, const LaunchConfig& config);
+    void write_operation(const Function& function, const Op& op);
+    void write_memories(const Function& kernel, const LaunchConfig& config);
     std::string values(const std::vector<Value>& values, const std::byte* frame, uint32_t lanes) const;
 
     const WantedTrace wanted_;
@@ -67,8 +67,8 @@ class Tracer : public Observer {
     std::vector<bool> running_;         // launches under way, a kernel's own within it: whether it is the one
     const Program* program_ = nullptr;  // of the launch that is traced
     std::shared_ptr<const Memory::View> view_;
-    std::set<uint32_t> told_;  // operations, by line
-    std::deque<Step> steps_;   // from the first that is open on
+    std::set<uint32_t> written_;  // operations, by line
+    std::deque<Step> steps_;      // from the first that is open on
     uint64_t count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Asynchronous copies that are under way, and the mbarriers that tell of their end.
+// Asynchronous copies that are under way, and the mbarriers that report their end.
 //
 // PTX lets a copy be done at any time up to the wait for it.  Here it is done there and not before, at the wait or when
 // somebody asks an mbarrier whether it is complete: the destination keeps its old content until then, and the source
@@ -51,7 +51,7 @@ struct Transfer {
     size_t land();
 };
 
-// What the threads of a warp have under way that no mbarrier tells of: cp.async, and bulk copies in groups.
+// What the threads of a warp have under way that no mbarrier reports: cp.async, and bulk copies in groups.
 class ThreadCopies {
   public:
     struct Copy {  // one cp.async of a warp

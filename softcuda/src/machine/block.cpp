@@ -1,5 +1,6 @@
 // Barriers of a block, and how a fault is reported.
 #include "machine/block.h"
+#include "ptx/names.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -35,7 +36,7 @@ std::string triple(uint32_t x, uint32_t y, uint32_t z) {
 }  // namespace
 
 std::string fault_head(FaultKind kind, const Launch& launch) {
-    return std::string(kind_name(kind)) + ": kernel " + launch.kernel->name;
+    return std::string(kind_name(kind)) + ": kernel " + ptx::demangled(launch.kernel->name);
 }
 
 std::string block_name(const Block& block) { return "block " + triple(block.index[0], block.index[1], block.index[2]); }
@@ -51,6 +52,8 @@ void Warp::fault(FaultKind kind, const Op& op, int lane, const std::string& what
     fault.message = fault_head(kind, *block->launch) + ", " + block_name(*block) + ", thread " +
                     triple(thread % shape.x, thread / shape.x % shape.y, thread / (shape.x * shape.y)) + ": " + what +
                     "; " + block->launch->program->where(op);
+    if (block->launch->program->files.size() <= 1)  // the PTX names no source file
+        fault.message += "; source line unknown: compile with -lineinfo";
     throw FaultError{std::move(fault)};
 }
 

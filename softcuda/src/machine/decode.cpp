@@ -13,6 +13,7 @@
 #include "machine/function_builder.h"
 #include "machine/operands.h"
 #include "machine/optimisations.h"
+#include "ptx/names.h"
 
 namespace softcuda {
 
@@ -360,7 +361,7 @@ Row InstructionDecoder::symbol(const Operand& operand, int element_bytes) {
             return b.constant(b.program.function_base + 16 * place.value + offset, element_bytes);
         case Layout::Kind::unknown: break;
     }
-    fail("names " + operand.name + ", which is defined nowhere");
+    fail("names " + ptx::demangled(operand.name) + ", which is defined nowhere");
 }
 
 Address InstructionDecoder::address(size_t i, std::string_view space) {
@@ -537,8 +538,8 @@ void InstructionDecoder::decode_call() {
         if (auto alias = b.module.aliases.find(site->callee); alias != b.module.aliases.end())
             site->callee = alias->second;
         target = b.layout.function(site->callee);
-        if (!target) fail("calls " + site->callee + ", which is defined nowhere");
-        if (target->is_entry) fail("calls " + site->callee + ", which is a kernel");
+        if (!target) fail("calls " + ptx::demangled(site->callee) + ", which is defined nowhere");
+        if (target->is_entry) fail("calls " + ptx::demangled(site->callee) + ", which is a kernel");
         expected_params = &target->params;
         expected_returns = &target->returns;
     } else if (shape) {
@@ -560,7 +561,9 @@ void InstructionDecoder::decode_call() {
     gather(returns, expected_returns, site->returns);
     if (target && !target->has_body) {
         Exec exec = builtin(site->callee);
-        if (!exec) fail("calls " + site->callee + ", which is neither defined in the module nor known to softcuda");
+        if (!exec)
+            fail("calls " + ptx::demangled(site->callee) +
+                 ", which is neither defined in the module nor known to softcuda");
         emit(exec).extra = keep(site);
         return;
     }
@@ -621,8 +624,9 @@ void FunctionBuilder::declare() {
             uint32_t align = std::max(1u, param.align);
             offset = (offset + align - 1) / align * align;
             if (offset > param_limit || param.bytes > param_limit - offset)
-                throw LoadError("kernel " + source.name + " has more than " + std::to_string(param_limit) +
-                                " bytes of parameters (PTX line " + std::to_string(param.ptx_line) + ")");
+                throw LoadError("kernel " + ptx::demangled(source.name) + " has more than " +
+                                std::to_string(param_limit) + " bytes of parameters (PTX line " +
+                                std::to_string(param.ptx_line) + ")");
             function.params.push_back({offset, static_cast<uint32_t>(param.bytes), align});
             offset += static_cast<uint32_t>(param.bytes);
         }
@@ -653,8 +657,9 @@ void FunctionBuilder::declare() {
             uint32_t align = std::max(1u, variable.align);
             uint32_t offset = (function.local_bytes + align - 1) / align * align;
             if (offset > local_limit || variable.bytes > local_limit - offset)
-                throw LoadError("function " + source.name + " has more than " + std::to_string(local_limit >> 10) +
-                                " KiB of local variables (PTX line " + std::to_string(variable.ptx_line) + ")");
+                throw LoadError("function " + ptx::demangled(source.name) + " has more than " +
+                                std::to_string(local_limit >> 10) + " KiB of local variables (PTX line " +
+                                std::to_string(variable.ptx_line) + ")");
             local_offsets[variable.name] = offset;
             function.local_bytes = offset + static_cast<uint32_t>(variable.bytes);
         }
@@ -697,7 +702,7 @@ void FunctionBuilder::build() {
     for (auto& [op, label] : jumps) {
         auto found = source.labels.find(label);
         if (found == source.labels.end())
-            throw LoadError("function " + source.name + ": label " + label + " is nowhere");
+            throw LoadError("function " + ptx::demangled(source.name) + ": label " + label + " is nowhere");
         function.code[op].target = first_op[found->second];
     }
     for (Op& op : function.code) {

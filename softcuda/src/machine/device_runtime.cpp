@@ -7,6 +7,7 @@
 
 #include "machine/block.h"
 #include "machine/call_values.h"
+#include "ptx/names.h"
 
 namespace softcuda {
 namespace {
@@ -107,7 +108,7 @@ class Call {
     }
     void say_once(const std::string& why) {
         if (std::exchange(grid.device.said_why, true)) return;
-        services().say("kernel " + launch.kernel->name + ": a launch on the device refused: " + why);
+        services().say("kernel " + ptx::demangled(launch.kernel->name) + ": a launch on the device refused: " + why);
     }
 
     bool orders(uint64_t stream) const {  // a stream that takes events
@@ -141,7 +142,7 @@ int refusal(Call& call, DeviceWork& work) {
         error = launch_max_depth_exceeded;
         why = "launches are nested more than " + std::to_string(DeviceRuntime::max_depth) + " deep";
     }
-    if (error) call.say_once("kernel " + work.kernel->name + ": " + why);
+    if (error) call.say_once("kernel " + ptx::demangled(work.kernel->name) + ": " + why);
     return error;
 }
 

@@ -16,6 +16,7 @@
 #include "machine/layout.h"
 #include "machine/register_allocation.h"
 #include "machine/specials.h"
+#include "ptx/names.h"
 
 namespace softcuda {
 
@@ -103,8 +104,8 @@ class FunctionBuilder {
     uint32_t grow(uint32_t align, uint64_t bytes) {
         const uint32_t offset = (size_ + align - 1) / align * align;
         if (bytes > frame_limit - offset)
-            throw LoadError("function " + source.name + " needs more than " + std::to_string(frame_limit >> 20) +
-                            " MiB a warp for its registers and arguments");
+            throw LoadError("function " + ptx::demangled(source.name) + " needs more than " +
+                            std::to_string(frame_limit >> 20) + " MiB per warp for its registers and arguments");
         size_ = offset + static_cast<uint32_t>(bytes);
         return offset;
     }

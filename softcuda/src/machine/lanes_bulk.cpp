@@ -107,7 +107,7 @@ struct Bulk {
     Op to, from, barrier;                       // addresses, in the shape that resolve() reads
     uint32_t size = 0, blocks = 0, chosen = 0;  // rows: bytes; multicast's mask; the mask of bytes.  0: none
     Reduction reduce = nullptr;
-    bool grouped = false;  // a bulk group tells of the end, else the mbarrier
+    bool grouped = false;  // a bulk group reports the end, else the mbarrier
 };
 
 // The host address of `bytes` (a multiple of 16) in the lane's memory, every one of them there.

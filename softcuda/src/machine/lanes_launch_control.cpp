@@ -45,7 +45,7 @@ void exec_is_canceled(Warp& warp, const Op& op, uint32_t lanes) {
     p = (p & ~lanes) | any;
 }
 
-// imm: 0 to 2 for x to z.  Of a response that tells of no block, what this gives is not defined.
+// imm: 0 to 2 for x to z.  For a response that names no block, the result is not defined.
 void exec_first_block(Warp& warp, const Op& op, uint32_t lanes) {
     each_active(lanes,
                 [&](int i) { warp.row<uint32_t>(op.dst)[i] = warp.row<std::array<uint32_t, 4>>(op.a)[i][op.imm]; });

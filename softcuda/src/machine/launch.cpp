@@ -18,6 +18,7 @@
 #include "machine/interrupts.h"
 #include "machine/printer.h"
 #include "machine/specials.h"
+#include "ptx/names.h"
 
 namespace softcuda {
 
@@ -526,7 +527,7 @@ LaunchResult Machine::State::move_bytes(const DeviceWork& work, const Function& 
         result.kind = FaultKind::illegal_address;
         result.address = address;
         result.message = std::string("illegal address: ") + (copies ? "memcpy" : "memset") + " asked for by kernel " +
-                         asked_by.name + ": " + head + memory.describe(*view, address, work.width);
+                         ptx::demangled(asked_by.name) + ": " + head + memory.describe(*view, address, work.width);
         return false;
     };
     for (uint64_t row = 0; row < work.height; ++row) {
@@ -593,7 +594,8 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
             fault.address = child.address;
             fault.block = 0;
             fault.message = child.message;
-            if (work.kind == DeviceWork::Kind::grid) fault.message += "; launched by kernel " + kernel.name;
+            if (work.kind == DeviceWork::Kind::grid)
+                fault.message += "; launched by kernel " + ptx::demangled(kernel.name);
             throw FaultError{std::move(fault)};
         };
     }

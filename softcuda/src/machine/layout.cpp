@@ -8,6 +8,7 @@
 #include "machine/device_runtime.h"
 #include "machine/memory.h"
 #include "machine/operands.h"
+#include "ptx/names.h"
 
 namespace softcuda {
 
@@ -147,9 +148,9 @@ void Layout::place_variables(Memory& memory) {
     auto place = [&](const ptx::Variable& variable, const std::string& name) {
         if (variable.space == "shared") {
             if (variable.bytes > shared_limit)
-                throw LoadError("shared variable " + variable.name + " has " + std::to_string(variable.bytes) +
-                                " bytes, at most " + std::to_string(shared_limit) + " fit (PTX line " +
-                                std::to_string(variable.ptx_line) + ")");
+                throw LoadError("shared variable " + ptx::demangled(variable.name) + " has " +
+                                std::to_string(variable.bytes) + " bytes, at most " + std::to_string(shared_limit) +
+                                " fit (PTX line " + std::to_string(variable.ptx_line) + ")");
             if (variable.bytes == 0)
                 dynamic_shared_.insert(name);
             else
@@ -167,7 +168,7 @@ void Layout::place_variables(Memory& memory) {
         std::string label = (constant              ? "__constant__ "
                              : variable.is_managed ? "__managed__ "
                                                    : "__device__ ") +
-                            variable.name;
+                            ptx::demangled(variable.name);
         uint64_t address = memory.allocate(bytes, kind, label, std::max(1u, variable.align));
         program_.allocations.push_back(address);
         std::memset(reinterpret_cast<void*>(address), 0, bytes);
@@ -183,7 +184,7 @@ void Layout::place_variables(Memory& memory) {
 }
 
 LoadError Layout::too_much_shared(const std::string& kernel) {
-    return LoadError("kernel " + kernel + " uses more than " + std::to_string(shared_limit) +
+    return LoadError("kernel " + ptx::demangled(kernel) + " uses more than " + std::to_string(shared_limit) +
                      " bytes of static shared memory; dynamic shared memory may be larger");
 }
 
@@ -240,8 +241,9 @@ void Layout::write_initial_values(Memory&) const {
             Place target = find(function, relocation.symbol);
             uint64_t value = target.value;
             if (target.kind == Kind::unknown)
-                throw LoadError("initial value of " + variable.name + " names " + relocation.symbol +
-                                ", which is defined nowhere (PTX line " + std::to_string(variable.ptx_line) + ")");
+                throw LoadError("initial value of " + ptx::demangled(variable.name) + " names " +
+                                ptx::demangled(relocation.symbol) + ", which is defined nowhere (PTX line " +
+                                std::to_string(variable.ptx_line) + ")");
             if (target.kind == Kind::function) value = program_.function_base + 16 * target.value;
             if (target.kind == Kind::shared && relocation.generic) value += shared_window;
             value += static_cast<uint64_t>(relocation.addend);
@@ -264,8 +266,8 @@ Layout::Depth Layout::depth(const std::string& name, std::set<std::string>& path
     if (auto found = known.find(name); found != known.end()) return found->second;
     Depth result;
     if (path.size() == call_limit)
-        throw LoadError("more than " + std::to_string(call_limit) + " functions call one another in a row (" + name +
-                        ")");
+        throw LoadError("more than " + std::to_string(call_limit) + " functions call one another in a row (" +
+                        ptx::demangled(name) + ")");
     if (!path.insert(name).second) return {program_.functions[index->second]->local_bytes, true};
     result.recursive = indirect_.contains(name);
     if (auto calls = calls_.find(name); calls != calls_.end())
@@ -285,8 +287,8 @@ void Layout::finish_entry(Function& entry) const {
     const Depth need = depth(entry.name, path, known);
     entry.recursive = need.recursive;
     if (need.bytes > stack_limit)
-        throw LoadError("kernel " + entry.name + " needs " + std::to_string(need.bytes) + " bytes of stack, at most " +
-                        std::to_string(stack_limit) + " fit");
+        throw LoadError("kernel " + ptx::demangled(entry.name) + " needs " + std::to_string(need.bytes) +
+                        " bytes of stack, at most " + std::to_string(stack_limit) + " fit");
     entry.stack_need = static_cast<uint32_t>(need.bytes);
     const auto& reached = reachable_.at(entry.name);
     for (const std::string& name : reached) {

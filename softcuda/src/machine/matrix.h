@@ -37,7 +37,7 @@ inline bool same_kind(Element a, Element b) {
            (is_integer(a) && is_integer(b) && element_bits(a) == element_bits(b));
 }
 
-// Which columns of A are not zero (mma.sp), told by a register of indices.
+// Which columns of A are not zero (mma.sp), given by a register of indices.
 enum class Sparsity : uint8_t {
     none,
     one_of_two,   // tf32

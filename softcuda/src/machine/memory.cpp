@@ -1,5 +1,8 @@
 #include "machine/memory.h"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -46,6 +49,18 @@ void make_look_wrong(uint64_t base, uint64_t bytes) {
 bool never_the_hosts(uint64_t address) {
     return address < 4096 || address >= shared_window || AddressRanges::get().holds(address);
 }
+
+namespace {
+
+// Whether the process itself could read there.
+bool is_of_the_host(uint64_t address) {
+    if (never_the_hosts(address)) return false;
+    char byte = 0;
+    const iovec to{&byte, 1}, from{reinterpret_cast<void*>(address), 1};
+    return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == 1;
+}
+
+}  // namespace
 
 struct Memory::State {
     uint64_t capacity = 0;
@@ -175,7 +190,11 @@ std::string Memory::describe(const View& view, uint64_t address, uint64_t bytes)
     }
     uint64_t past = below ? address - below->end() : ~0ull;
     uint64_t before = above ? above->base - address : ~0ull;
-    if (std::min(past, before) > near) return "in no allocation";
+    if (std::min(past, before) > near)
+        return is_of_the_host(address)
+                   ? "in no allocation but in host memory, which kernels cannot reach: copy it to the"
+                     " device and pass that address"
+                   : "in no allocation";
     if (past <= before) return (past == 0 ? "just" : plural(past, "byte")) + " past the end of " + named(*below);
     return plural(before, "byte") + " before the start of " + named(*above);
 }

@@ -5,6 +5,7 @@
 
 #include "machine/block.h"
 #include "machine/specials.h"
+#include "ptx/names.h"
 
 namespace softcuda {
 namespace {
@@ -453,12 +454,12 @@ void WarpState::call(Group& group, const Op& op, const Function& callee, uint32_
     uint32_t limit = block->local_stride;
     if (local + callee.local_bytes + taken > limit)
         fault(FaultKind::stack_overflow, op, std::countr_zero(lanes),
-              "call of " + callee.name + " at depth " + std::to_string(parent->depth + 1) + " needs more than the " +
-                  std::to_string(limit) +
+              "call of " + ptx::demangled(callee.name) + " at depth " + std::to_string(parent->depth + 1) +
+                  " needs more than the " + std::to_string(limit) +
                   " bytes of stack a thread has (cuCtxSetLimit(CU_LIMIT_STACK_SIZE) sets them)");
     if (worker->frame_bytes > Worker::frame_limit)
         fault(FaultKind::stack_overflow, op, std::countr_zero(lanes),
-              "call of " + callee.name + " at depth " + std::to_string(parent->depth + 1) +
+              "call of " + ptx::demangled(callee.name) + " at depth " + std::to_string(parent->depth + 1) +
                   ": the registers of all calls under way need more than 2 GiB");
     Frame* made = make_frame(callee, parent, static_cast<uint32_t>(local), taken);
     made->site = &site;
@@ -496,7 +497,7 @@ void WarpState::call_indirect(Group& group, const Op& op, uint32_t lanes) {
         if (callee.code.empty() || callee.is_entry || !same_shape(site.params, callee.param_slots) ||
             !same_shape(site.returns, callee.return_slots))
             fault(FaultKind::illegal_instruction, op, static_cast<int>(lane),
-                  "call of " + callee.name + " through a pointer of another type");
+                  "call of " + ptx::demangled(callee.name) + " through a pointer of another type");
         rest &= ~same;
         groups[index].pc = pc;
         if (same == groups[index].lanes)

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "names.h"
+
 namespace softcuda::ptx {
 namespace {
 
@@ -210,7 +212,8 @@ class Joiner {
 
     void complain(const std::string& what) { errors += (errors.empty() ? "" : "\n") + ("error   : " + what); }
     void defined_twice(const std::string& name, const Place& first) {
-        complain("Multiple definition of '" + name + "' in '" + *part_ + "', first defined in '" + first.part + "'");
+        complain("Multiple definition of '" + demangled(name) + "' in '" + *part_ + "', first defined in '" +
+                 first.part + "'");
     }
 
     void add(Variable variable) {
@@ -294,7 +297,7 @@ void check_undefined(const std::vector<Part>& parts, const Provided& provided, s
         for (const std::string& name : needs(part.module))
             if (!defined.contains(name) && !provided(name))
                 errors += (errors.empty() ? "" : "\n") +
-                          ("error   : Undefined reference to '" + name + "' in '" + part.name + "'");
+                          ("error   : Undefined reference to '" + demangled(name) + "' in '" + part.name + "'");
 }
 
 }  // namespace
@@ -362,10 +365,10 @@ std::vector<std::string> undefined(const Module& module, const Provided& provide
     const std::set<std::string> missing = needs(module);
     for (const Variable& variable : module.variables)
         if (missing.contains(variable.name) && variable.space != "shared")  // ptxas makes those its own
-            found.push_back("variable '" + variable.name + "'");
+            found.push_back("variable '" + demangled(variable.name) + "'");
     for (const Function& function : module.functions)
         if (missing.contains(function.name) && !provided(function.name))
-            found.push_back("function '" + function.name + "'");
+            found.push_back("function '" + demangled(function.name) + "'");
     return found;
 }
 

@@ -1,4 +1,4 @@
-// The names of one function body: nested `{ }` scopes shadow each other in the text, and are told apart here.
+// The names of one function body: nested `{ }` scopes shadow each other in the text, and are distinguished here.
 #pragma once
 
 #include <cstdint>

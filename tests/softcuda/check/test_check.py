@@ -14,6 +14,7 @@ from typing import Any
 import planted
 import pytest
 from background import background
+from softcuda._check import update
 
 HERE = Path(__file__).parent
 Finding = dict[str, Any]
@@ -104,6 +105,63 @@ def test_words(tmp_path: Path) -> None:
     assert "of block (0,0,0) writes at shared_reverse.cu:2" in told
     assert "of block (0,0,0) reads at shared_reverse.cu:3" in told
     assert "hint: put __syncthreads() between the two lines" in told
+
+
+UPDATES = {  # a line that updates one element, and the atomic in its place
+    "local[d]++;": "atomicAdd",
+    "++local[d];": "atomicAdd",
+    "total += a[i];": "atomicAdd",
+    "for (int k = 0; k < n; ++k) *sum -= a[k];": "atomicAdd",
+    "bins[a[i] % 7].count += 1;  // all of them": "atomicAdd",
+    "s[t] = fmaxf(s[t], x);": "atomicMax",
+    "if (x > 3) flags[0] |= 4;": "atomicOr",
+    "s[d] *= x;": "an atomic (atomicCAS in a loop)",
+    "s[d] = s[d] + x;": "atomicAdd",
+}
+OTHERS = [  # each thread has an element of its own, and reads another's
+    "if (t < d) s[t] += s[t + d];",
+    "for (int k = 0; k < n; k++) s[k] = s[k + 1];",
+    "s[t] = a[i];",
+    "s[t] = s[t - 1] + s[t];",
+    "s[t] = x; y = s[63 - t];",
+    "if (s[t] <= x) y = 0;",
+    "",
+]
+
+
+def test_updates_of_one_element_are_told_from_other_lines() -> None:
+    assert {line: update(line) for line in UPDATES} == UPDATES
+    assert [line for line in OTHERS if update(line)] == []
+
+
+def test_hint_for_an_update_within_one_line(findings: dict[str, list[Finding]]) -> None:
+    """No barrier fits between the two accesses of `bins[d] += 1`."""
+    said = {finding["hint"] for finding in findings["shared_histogram"]}
+    assert said == {
+        "same line, read and written by several lanes: use atomicAdd",
+        "same line, read and written by several threads: use atomicAdd",
+    }
+
+
+def test_hint_for_a_line_that_reads_another_threads_element(findings: dict[str, list[Finding]]) -> None:
+    hints = {finding["kind"]: finding["hint"] for finding in findings["shared_tree"]}
+    assert "put __syncthreads() between the read and the write" in hints["race"]
+    assert "put __syncwarp() between the read and the write" in hints["warp-synchronous"]
+
+
+LEAK = """
+import ctypes, sys
+import pycuda.autoinit
+ctypes.CDLL("libcuda.so.1").cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(1000))
+"""
+
+
+@pytest.mark.parametrize("ending", ["raise ValueError('mine')", "sys.exit(3)", "import os; os.abort()"])
+def test_no_leak_is_reported_after_a_crash(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "program.py").write_text(LEAK)
+    assert "device memory never freed" in check(tmp_path / "program.py").stdout
+    (tmp_path / "program.py").write_text(f"{LEAK}{ending}\n")
+    assert "nothing found" in check(tmp_path / "program.py").stdout
 
 
 def test_both_threads_and_the_allocation(findings: dict[str, list[Finding]]) -> None:

@@ -14,7 +14,7 @@ export const text = (x, y, said, anchor = "middle", style = "") =>
   `<text${attributes({ x: share(x), y, "text-anchor": anchor, ...(style && { class: style }) })}>${escaped(said)}</text>`;
 export const drawing = (height, content) => `<svg width="100%" height="${height}" aria-hidden="true">${content}</svg>`;
 
-// Hatchings, one a kind, so that colour is not all that tells them apart; the first kind is solid.
+// Hatchings, one a kind, so that not only colour distinguishes them; the first kind is solid.
 const HATCHES = ["", '<path d="M-2 2 2-2M0 8 8 0M6 10 10 6"/>', '<circle cx="2" cy="2" r="1.1"/><circle cx="6" cy="6" r="1.1"/>', '<path d="M2 0v8M6 0v8"/>'];
 export const hatches = (id, colours) =>
   `<defs>${colours.map((colour, kind) => kind && `<pattern id="${id}-${kind}" class="wb-hatch wb-s${colour}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8"/><g>${HATCHES[kind]}</g></pattern>`).filter(Boolean).join("")}</defs>`;

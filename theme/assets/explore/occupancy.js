@@ -30,10 +30,10 @@ export const words = {
     axis: "每块线程数；颜色同下，表示受什么限制",
     resources: { warps: "线程束", registers: "寄存器", shared: "共享内存", blocks: "线程块槽位" },
     of: "{held} / {all}", kib: "{n} KiB", limits: "限制", and: "与",
-    said: "一个 SM 容纳 {blocks} 个 {threads} 线程的块，占 {all} 个线程束槽位中的 {warps} 个：占用率 {share}。{verdict}",
+    said: "一个 SM 容纳 {blocks} 个 {threads} 线程的线程块，占 {all} 个线程束槽位中的 {warps} 个：占用率 {share}。{verdict}",
     limited: "限制因素：{names}。",
-    no: "{threads} 线程的块在一个 SM 上一个也放不下：{names}不够。",
-    numbers: { share: "占用率", blocks: "每 SM 块数", warps: "每 SM 线程束", threads: "每 SM 线程" },
+    no: "{threads} 线程的线程块在一个 SM 上一个也放不下：{names}不够。",
+    numbers: { share: "占用率", blocks: "每 SM 线程块数", warps: "每 SM 线程束", threads: "每 SM 线程" },
   },
 };
 

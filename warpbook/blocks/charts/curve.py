@@ -61,7 +61,7 @@ def curve(source: Source) -> str:
     found = [source.series(name) for name in source.names]
     labels = source.labels()
     if len(found) > len(MARKERS):
-        raise BookError(f"{len(found)} series cannot be told apart; draw at most {len(MARKERS)}")
+        raise BookError(f"{len(found)} series cannot be distinguished; draw at most {len(MARKERS)}")
     for series in found[1:]:
         for mine, first in ((series.x_unit, found[0].x_unit), (series.unit, found[0].unit)):
             if mine != first:
@@ -95,10 +95,10 @@ def curve(source: Source) -> str:
     if levels or uprights:
         named = words["comma"].join(label for label, _ in [*levels, *uprights])
         title += words["semicolon"] + words["line"].format(names=named)
-    heard = words["stop"].join(
+    spoken = words["stop"].join(
         [title, *(said(label, series, words["said"]) for label, series in zip(labels, found, strict=True))]
     )
-    return figure(plot.html(heard), title, numbers(plot, labels, found), source.language)
+    return figure(plot.html(spoken), title, numbers(plot, labels, found), source.language)
 
 
 def trace(plot: Plot, kind: int, label: str, series: Series) -> None:

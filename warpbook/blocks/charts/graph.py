@@ -86,9 +86,9 @@ def graph(source: Source) -> str:
     placed = place(found, tuple(names.items()), kind)
     left, top, right, bottom = placed.bounds()
     shift = f'transform="translate({MARGIN - left:.1f} {MARGIN - top:.1f})"'
-    heard = words["stop"].join([title, *said(found, names, words)])
+    spoken = words["stop"].join([title, *said(found, names, words)])
     drawn = f"<g {shift}>{picture(found, names, placed, words)}</g>"
-    drawing = sheet(right - left + 2 * MARGIN, bottom - top + 2 * MARGIN, drawn, heard)
+    drawing = sheet(right - left + 2 * MARGIN, bottom - top + 2 * MARGIN, drawn, spoken)
     return figure(drawing, title, numbers(found, names, words), source.language)
 
 

@@ -60,7 +60,7 @@ LEAST, LEGIBLE, MOST_MANY, MOST = 9, 18, 26, 34  # units of a cell
 LEAST_DOT, MOST_DOT = 2, 14  # of a cell in a picture of zeros and ones
 LINE = 14  # units between lines of text
 MOST_TITLES = 1024  # cells with a tooltip and a place in the table of their own; of more, each row has one
-MOST_RUNS = 12  # of ones, told one by one
+MOST_RUNS = 12  # of ones, named one by one
 STEPS = 24  # of colour, in the cells and in the legend
 LEGEND = 180  # units
 NUMBER = re.compile(r"[-−]?\d+(\.\d+)?")  # a name; such are named in steps where they are many
@@ -90,7 +90,7 @@ class Colours:
         return "wb-heat", Scale(self.low, self.high, 10 if self.kind == "log" else 0).at(number)
 
     def step(self, number: float) -> tuple[str, int]:
-        """As at(), in steps that an eye can tell apart: what is alike can be drawn as one."""
+        """As at(), in steps that an eye can distinguish: what is alike can be drawn as one."""
         kind, share = self.at(number)
         return kind, round(share * STEPS)
 
@@ -118,10 +118,10 @@ def heatmap(source: Source) -> str:
         return bits(source, found, rows, columns, title)
     labels = source.options.get("labels", "")
     colours = colours_of(source, found)
-    heard = words["stop"].join([title, *said(found, rows, columns, words)])
+    spoken = words["stop"].join([title, *said(found, rows, columns, words)])
     plane, left, across, bottom = cells(source, found, rows, columns, colours)
     plane += legend(colours, found.unit, labels, left, bottom + 18)
-    drawing = sheet(max(across, left + LEGEND + 40), bottom + 18 + 12 + LINE + 6, plane, heard)
+    drawing = sheet(max(across, left + LEGEND + 40), bottom + 18 + 12 + LINE + 6, plane, spoken)
     return figure(drawing, title, numbers(source, found, rows, columns, words), source.language)
 
 
@@ -329,12 +329,12 @@ def bits(source: Source, found: Matrix, rows: list[Line], columns: list[Line], t
     share = quantity(100 * ones / every_one, "%")
     size = words["size"].format(rows=len(rows), columns=len(columns))
     counted = words["ones"].format(ones=int(ones), all=every_one, one=names["1"], share=share)
-    heard = words["stop"].join([title, size, counted])
+    spoken = words["stop"].join([title, size, counted])
     if found.rows or found.columns:
         plane, _, across, bottom = cells(source, found, rows, columns, None)
-        drawing = sheet(across, bottom + 2, plane, heard)
+        drawing = sheet(across, bottom + 2, plane, spoken)
     else:
-        drawing = picture(source, found, rows, columns, heard)
+        drawing = picture(source, found, rows, columns, spoken)
     key = ""
     if names != {"0": "0", "1": "1"}:
         key = "".join(
@@ -343,13 +343,13 @@ def bits(source: Source, found: Matrix, rows: list[Line], columns: list[Line], t
             for bit, text in sorted(names.items(), reverse=True)
         )
         key = f'<ul class="wb-legend">{key}</ul>'
-    listed = [[row.name, *told(found.cells[row.index], columns, words)] for row in rows]
+    listed = [[row.name, *describe_runs(found.cells[row.index], columns, words)] for row in rows]
     heads = [source.options.get("rowlabel") or words["row"], words["count"].format(one=names["1"]),
              source.options.get("columnlabel") or words["where"]]  # fmt: skip
     return figure(key + drawing, title, table(heads, listed), source.language)
 
 
-def picture(source: Source, found: Matrix, rows: list[Line], columns: list[Line], heard: str) -> str:
+def picture(source: Source, found: Matrix, rows: list[Line], columns: list[Line], spoken: str) -> str:
     """One path, without any text in it, so that it can be as small as the page asks."""
     side = min(MOST_DOT, WIDE / len(columns))
     heads = [f"{text} {arrow}" for option, arrow in (("columnlabel", "→"), ("rowlabel", "↓"))
@@ -357,7 +357,7 @@ def picture(source: Source, found: Matrix, rows: list[Line], columns: list[Line]
     around = f'<p class="wb-plot__y">{html.escape(", ".join(heads))}</p>' if heads else ""
     w, h = len(columns), len(rows)
     return (
-        f'{around}<svg class="wb-picture" role="img" aria-label="{html.escape(heard, quote=True)}" '
+        f'{around}<svg class="wb-picture" role="img" aria-label="{html.escape(spoken, quote=True)}" '
         f'viewBox="0 0 {w} {h}" width="{w * side / 20:.2f}rem">'
         f'<path class="wb-bits" d="{strokes(found, rows, columns)}"/></svg>'
     )
@@ -380,7 +380,7 @@ def runs(line: Sequence[float]) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def told(line: Sequence[float], columns: list[Line], words: dict[str, str]) -> list[str]:
+def describe_runs(line: Sequence[float], columns: list[Line], words: dict[str, str]) -> list[str]:
     """How many ones, and where."""
     found = runs([line[column.index] for column in columns])
     names = [columns[a].name if b == a + 1 else f"{columns[a].name}–{columns[b - 1].name}" for a, b in found]

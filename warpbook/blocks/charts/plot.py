@@ -101,7 +101,7 @@ class Plot:
         return "".join(numbers), grid, max((width(label) for _, label in ticks), default=1.0)
 
     def html(self, said: str) -> str:
-        """The whole plot; `said` is what those hear of it who do not see it."""
+        """The whole plot; `said` is its text for screen readers."""
         numbers, grid, left = self.axes()
         beside = bool(self.ends) and max(width(label) for _, label, _ in self.ends) <= WIDEST
         right = f" {max(width(label) for _, label, _ in self.ends) + 1.3:.2f}rem" if beside else ""

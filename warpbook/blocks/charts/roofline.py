@@ -70,7 +70,7 @@ def roofline(source: Source) -> str:
     words = WORDS[source.language]
     memory, compute = ceilings(source)
     if len(source.names) > len(MARKERS):
-        raise BookError(f"{len(source.names)} kernels cannot be told apart; draw at most {len(MARKERS)}")
+        raise BookError(f"{len(source.names)} kernels cannot be distinguished; draw at most {len(MARKERS)}")
     kernels = []
     for name, label in zip(source.names, source.labels(), strict=True):
         intensity, rate = (
@@ -83,14 +83,14 @@ def roofline(source: Source) -> str:
     draw_kernels(plot, kernels)
     first = compute[0][1]
     title = source.options.get("title") or words["title"].format(device=first.device, date=first.date)
-    heard = [
+    spoken = [
         words["said"].format(
             name=k.label, rate=quantity(k.rate, "flop/s"), intensity=in_table(k.intensity, "flop/B"), share=k.share
         )
         for k in kernels
     ]
     return figure(
-        plot.html(words["stop"].join([title, *heard])),
+        plot.html(words["stop"].join([title, *spoken])),
         title,
         numbers(kernels, memory + compute, words),
         source.language,

@@ -112,7 +112,7 @@ class Source:
         return self.values.get(name, self.article)
 
     def labels(self, names: tuple[str, ...] | None = None) -> list[str]:
-        """What the names are called in the chart: as the page says, or what tells them apart."""
+        """What the names are called in the chart: as the page says, or what distinguishes them."""
         names = self.names if names is None else names
         given = self.options.get("labels")
         if given is None:

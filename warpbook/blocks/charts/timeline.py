@@ -1,7 +1,7 @@
 """Recorded spans as a timeline (Gantt chart): what each stream, engine or multiprocessor did, and when.
 
 A row whose spans overlap is as many bars high as overlap. What a span's label is, its bar's colour and hatching say,
-and a legend; of more labels than can be told apart, each stands in its bar where there is room. Many rows become thin.
+and a legend; too many labels for that stand each in its bar, where there is room. Many rows become thin.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WORDS = {
         "measured": "{title}；测自 {device} · {date}",
         "s": "时间",
         "cycle": "时钟周期",
-        "cycles": "{0} 周期",
+        "cycles": "{0} 个周期",
         "from to": "{0} – {1}",
         "row": "行",
         "label": "工作",
@@ -134,13 +134,13 @@ def timeline(source: Source) -> str:
     bars = "".join(pen.row(row, top) for row, top in zip(rows, made.tops, strict=True))
     grid, numbered = time_axis(made, across, found.unit, axis, source.options.get("xlabel", words[found.unit]))
     plane = above + (bars + grid if made.is_thin else tracks(rows, made) + grid + bars) + numbered
-    heard = words["stop mark"].join([title, *said(rows, whole, clock, words)])
+    spoken = words["stop mark"].join([title, *said(rows, whole, clock, words)])
     hatches = "".join(hatch(key, kind) for kind in pen.kinds.values())
     height = made.bottom + AXIS + LINE
     columns = f"{left:.2f}rem minmax(0,1fr)" if names else "minmax(0,1fr)"
     beside = f'<svg width="100%" height="{height}">{names}</svg>' if names else ""
     drawing = (
-        f'{legend(labels, key)}<div role="img" aria-label="{html.escape(heard, quote=True)}">'
+        f'{legend(labels, key)}<div role="img" aria-label="{html.escape(spoken, quote=True)}">'
         f'<div class="wb-plot" style="grid-template-columns:{columns}">{beside}'
         f'<svg width="100%" height="{height}"><defs>{hatches}</defs>{plane}</svg></div></div>'
     )
@@ -180,7 +180,7 @@ def rows_of(source: Source, spans: tuple[Span, ...]) -> list[Row]:
     rows = [Row(shown[key], packed(known.get(key, []))) for key in keys]
     high = sum(len(row.bars) for row in rows)
     if high > MOST_BARS:
-        raise BookError(f"{high} bars on top of one another cannot be told apart; choose rows with rows=")
+        raise BookError(f"{high} bars on top of one another cannot be distinguished; choose rows with rows=")
     return rows
 
 
@@ -239,7 +239,7 @@ Clock = Callable[[float], str]
 
 
 def clocks(unit: str, whole: float, words: dict[str, str]) -> tuple[Clock, Clock]:
-    """Times in one unit and with digits enough to tell them apart: in tooltips and tables, and on the axis."""
+    """Times in one unit and with digits enough to distinguish them: in tooltips and tables, and on the axis."""
     if unit == "cycle":
         return lambda time: words["cycles"].format(grouped(round(time))), lambda time: grouped(round(time))
     scale, prefix = next(((s, p) for s, p in PREFIXES[4:] if whole * 1.0005 >= s), PREFIXES[-1])

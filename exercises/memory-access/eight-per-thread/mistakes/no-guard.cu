@@ -1,0 +1,8 @@
+// wrong: out-of-bounds
+__global__ void scale(const float* x, float* y, float a, int n) {
+    int first = blockIdx.x * 8 * blockDim.x + threadIdx.x;
+    for (int k = 0; k < 8; ++k) {
+        int i = first + k * blockDim.x;
+        y[i] = a * x[i];  // <-- here
+    }
+}

@@ -1,0 +1,6 @@
+// wrong: transposed
+__global__ void add_bias(const float* a, const float* bias, float* out, int rows, int cols) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols) out[c * rows + r] = a[r * cols + c] + bias[r];  // <-- here
+}

@@ -1,0 +1,168 @@
+"""Compile an answer with nvcc: PTX for softcuda, or what nvcc objects to, at the reader's lines."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from warpjudge import soft
+
+NAME = "answer.cu"  # what nvcc calls the answer
+CPU_SECONDS = 30
+MEMORY = 4 << 30
+MOST_BYTES = 64 << 10  # of an answer
+KEPT = 64  # compiled answers
+TAG = 3  # raised when what is kept changes
+ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)")
+ERROR = re.compile(rf"^{re.escape(NAME)}\((\d+)\): (?:fatal )?error(?: *#[\w-]+)?\s*:? ?(.*)$", re.MULTILINE)
+
+
+@dataclass
+class Compiled:
+    """PTX, or why there is none."""
+
+    ptx: str = ""
+    errors: list[tuple[int, str]] = field(default_factory=list)  # (line, or 0, and nvcc's words)
+    timed_out: bool = False
+
+    def entries(self) -> dict[str, list[str]]:
+        """By mangled name of a kernel: the PTX types of its parameters."""
+        return {
+            name: re.findall(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)", body) for name, body in ENTRY.findall(self.ptx)
+        }
+
+    def kernel(self, name: str) -> str | None:
+        """The mangled name of the kernel `name`."""
+        wanted = (name, f"_Z{len(name)}{name}")
+        found = [one for one in self.entries() if one == name or one.startswith(wanted[1])]
+        return found[0] if found else None
+
+    def local_files(self) -> list[str]:
+        """Files with code in the answer that neither are the answer nor belong to CUDA or to the host's compiler."""
+        _toolkit = soft.part("_toolkit")
+        toolkit = str(_toolkit.nvidia()) + "/"
+        names = set(re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', self.ptx, re.MULTILINE))
+        return sorted(
+            name
+            for name in names
+            if name != NAME and not os.path.realpath(name).startswith((os.path.realpath(toolkit), *SYSTEM))
+        )
+
+    def lines_that(self, instruction: str) -> list[int]:
+        """Lines of the answer with an instruction that begins so, "st.global" say."""
+        files = {number for number, name in re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', self.ptx, re.MULTILINE)
+                 if os.path.basename(name) == NAME}  # fmt: skip
+        line, found = 0, []
+        for text in self.ptx.splitlines():
+            text = text.strip()
+            if text.startswith(".loc"):
+                _, file, number, *_ = text.split()
+                line = int(number) if file in files else line
+            elif re.match(rf"(@!?%\w+\s+)?{re.escape(instruction)}", text) and line and line not in found:
+                found.append(line)
+        return found
+
+
+class Compilation:
+    """nvcc at work on one answer, in `folder`; the PTX of an answer that was compiled before comes from `cache`."""
+
+    def __init__(
+        self, source: str, folder: Path, cache: Path | None, seconds: float = 20, architecture: str = "sm_90"
+    ) -> None:
+        _toolkit = soft.part("_toolkit")
+        self.folder, self.seconds = folder, seconds
+        nvcc = _toolkit.stand_in() / "nvcc"
+        options = ["--cubin", f"-arch={architecture}", "-lineinfo"]
+        identity = f"{TAG} {options} {_toolkit.nvidia()} {nvcc.stat().st_mtime_ns} {source}"
+        self.kept = cache / f"{hashlib.sha256(identity.encode()).hexdigest()[:40]}.ptx" if cache else None
+        self.process: subprocess.Popen[str] | None = None
+        self.found = self._cached()
+        if self.found is None:
+            (folder / NAME).write_text(source, "utf-8")
+            environment = os.environ | {"SOFTCUDA_PYTHON": sys.executable, "TMPDIR": str(folder)}
+            if toolkit := _toolkit.nvidia():
+                environment["SOFTCUDA_TOOLKIT"] = str(toolkit)
+            self.process = subprocess.Popen(
+                [str(nvcc), *options, "-o", "answer.ptx", NAME],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                preexec_fn=_limits,
+            )
+
+    def _cached(self) -> Compiled | None:
+        try:
+            return Compiled(self.kept.read_text("utf-8")) if self.kept else None
+        except (OSError, ValueError):
+            return None
+
+    def wait(self) -> Compiled:
+        if self.found is not None or self.process is None:
+            return self.found or Compiled()
+        try:
+            said, _ = self.process.communicate(timeout=self.seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return Compiled(timed_out=True)
+        if self.process.returncode:
+            errors = [(int(line), words.strip()) for line, words in ERROR.findall(said)]
+            if not errors and ("memory" in said or "Killed" in said or self.process.returncode < 0):
+                return Compiled(timed_out=True)
+            rest = [
+                line.strip() for line in said.splitlines() if "error" in line or "fatal" in line
+            ] or said.splitlines()
+            return Compiled(errors=errors or [(0, line) for line in rest[:1]] or [(0, "no message")])
+        ptx = (self.folder / "answer.ptx").read_text("utf-8", "replace")
+        done = Compiled(ptx)
+        self._keep(done)
+        return done
+
+    def _keep(self, done: Compiled) -> None:
+        if not self.kept:
+            return
+        try:
+            self.kept.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self.kept.with_suffix(f".{os.getpid()}")
+            temporary.write_text(done.ptx, "utf-8")
+            os.replace(temporary, self.kept)
+            old = sorted(self.kept.parent.glob("*.ptx"), key=lambda path: path.stat().st_mtime)
+            for path in old[:-KEPT]:
+                path.unlink(missing_ok=True)
+        except OSError:
+            return  # a disk that is full or read-only keeps nothing
+
+
+def _limits() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 20, 64 << 20))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+INCLUDE = re.compile(r"^\s*(?:#|%:|\?\?=)\s*(?:include(?:_next)?|import|embed)\b\s*(.*)$")
+TOKEN = re.compile(r"""\"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+SYSTEM = ("/usr/include/", "/usr/lib/", "/usr/local/include/")
+ALLOWED = re.compile(r"<[\w.+-]+(?:/[\w.+-]+)*>")
+
+
+def forbidden_includes(source: str) -> list[tuple[int, str]]:
+    """(line, what) of each #include that is not `<…>` with a plain name: local files, absolute paths, macros."""
+    text = re.sub(r"\\\r?\n", "", source)
+    text = TOKEN.sub(lambda m: m[0] if m[0][0] in "\"'" else " " + "\n" * m[0].count("\n"), text)
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := INCLUDE.match(line):
+            what = match[1].strip()
+            if not ALLOWED.fullmatch(what) or ".." in what:
+                found.append((number, what or "?"))
+    return found

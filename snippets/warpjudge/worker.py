@@ -1,0 +1,496 @@
+"""The process that judges one answer: `python -m warpjudge.worker`, started by judge.py as the leader of a session.
+
+Reads a job, one JSON object on a line, from standard input, and writes the verdict, another, to standard output.  When
+standard input ends, the caller has gone, and the whole session ends.  softcuda's driver reads its
+settings once in a process, so each inspection has a process of its own, forked when everything is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from warpjudge import compiler, counters, limits, soft, words
+from warpjudge.exercise import Exercise, ExerciseError, Random, Size, as_size, load
+
+FIRST_ACTS = {"read": "read", "write": "write", "atomic operation": "atomic"}
+ORDER = ("compile", "endless", "wrong", "slow")
+MOST_MESSAGES = 5
+PRINTED = 16 << 10
+CHILD_SECONDS = 15
+AT_ONCE = 2  # of several answers
+WRONG_FIRST = ("outside", "input-changed")
+
+
+def main() -> int:
+    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.environ |= {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1", "SOFTCUDA_MEMORY": "256M", "SOFTCUDA_THREADS": "1"}
+    os.environ |= {"SOFTCUDA_TIMEOUT": "2", "OPENBLAS_NUM_THREADS": "1"}
+    warm = "--warm" in sys.argv
+    if warm:
+        import_everything()
+    line = sys.stdin.readline()
+    if not line:
+        leave_nothing()
+        return 0
+    threading.Thread(target=end_with_the_caller, daemon=True).start()
+    job = json.loads(line)
+    verdict = verdicts(job) if "sources" in job else verdict_on(job)
+    answer.write(json.dumps(verdict, ensure_ascii=False) + "\n")
+    answer.flush()
+    os._exit(0)  # without waiting for the thread that reads
+
+
+def verdict_on(job: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return Judgement(job).verdict()
+    except ExerciseError as error:
+        return failed(job, str(error))
+    except Exception as error:
+        return failed(job, f"{type(error).__name__}: {error}")
+
+
+def verdicts(job: dict[str, Any]) -> list[dict[str, Any]]:
+    """On each of job["sources"], two at a time, in processes that need to import nothing more."""
+    import_everything()
+    running: set[int] = set()
+    for number, source in enumerate(job["sources"]):
+        if len(running) == AT_ONCE:
+            running.discard(os.wait()[0])
+        folder = Path(str(number))
+        folder.mkdir()
+        process = os.fork()
+        if process:
+            running.add(process)
+            continue
+        try:
+            os.chdir(folder)
+            Path("verdict.json").write_text(json.dumps(verdict_on(job | {"source": source})), "utf-8")
+        finally:
+            os._exit(0)
+    for process in running:
+        os.waitpid(process, 0)
+    return [json.loads(Path(str(number), "verdict.json").read_text("utf-8")) for number in range(len(job["sources"]))]
+
+
+def end_with_the_caller() -> None:
+    sys.stdin.read()
+    group = os.getpgrp()
+    if os.fork():
+        return  # the other one ends this one
+    os.setsid()
+    os.killpg(group, signal.SIGKILL)
+    leave_nothing()
+    os._exit(0)
+
+
+def leave_nothing() -> None:
+    """Remove this process's folder: the caller does, if it lives."""
+    if Path.cwd().name.startswith(limits.FOLDER):
+        for _ in range(3):  # what was killed just now may have been writing
+            shutil.rmtree(Path.cwd(), ignore_errors=True)
+            time.sleep(0.05)
+
+
+def import_everything() -> None:
+    import pycuda.driver  # noqa: F401
+
+    from warpjudge import runs  # noqa: F401
+
+    soft.part("_check")
+    soft.part("_profile")
+
+
+def failed(job: dict[str, Any], why: str) -> dict[str, Any]:
+    text = words.sentence("failed", {"what": " ".join(why.split())}, job.get("language", "en"))
+    return blank(job) | {"verdict": "failed", "messages": [message("failed", "failed", text)]}
+
+
+def blank(job: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "exercise": job.get("name", ""),
+        "verdict": "",
+        "seed": job.get("seed", 0),
+        "seconds": 0.0,
+        "inputs": 0,
+        "messages": [],
+        "counters": {},
+        "budget": {},
+        "lines": [],
+        "printed": "",
+        "outputs": [],
+    }
+
+
+def message(kind: str, cause: str, text: str, lines: list[int] | None = None, section: str = "") -> dict[str, Any]:
+    lines = lines or []
+    return {
+        "kind": kind,
+        "cause": cause,
+        "line": lines[0] if lines else 0,
+        "lines": lines,
+        "text": text,
+        "section": section,
+    }
+
+
+class Judgement:
+    """One answer on its way to a verdict."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.job, self.start = job, time.monotonic()
+        self.language, self.seed = job["language"], int(job["seed"])
+        self.folder = Path.cwd()
+        self.cache = Path(job["cache"]) if job.get("cache") else None
+        self.exercise: Exercise
+        self.section = self.printed = ""
+
+    def verdict(self) -> dict[str, Any]:
+        found = blank(self.job)
+        source = self.job["source"]
+        if messages := self.refuse(source):
+            return self.done(found | {"verdict": "compile", "messages": messages})
+        compilation = compiler.Compilation(source, self.folder, self.cache, self.job["compile_seconds"])
+        self.exercise = load(self.job["folder"])
+        self.section = self.job.get("section", "")
+        import_everything()
+        self.compiled = compilation.wait()
+        if messages := self.compile_messages():
+            return self.done(found | {"verdict": "compile", "messages": messages})
+        return self.done(found | self.run())
+
+    def done(self, found: dict[str, Any]) -> dict[str, Any]:
+        found["seconds"] = round(time.monotonic() - self.start, 3)
+        return found | {"printed": self.printed}
+
+    # --- compiling ---
+
+    def refuse(self, source: str) -> list[dict[str, Any]]:
+        bytes_ = len(source.encode())
+        if bytes_ > compiler.MOST_BYTES:
+            return [self.say("compile", "too-long", {"bytes": bytes_, "limit": compiler.MOST_BYTES})]
+        return [
+            self.say("compile", "include", {"what": what[:80]}, [line])
+            for line, what in compiler.forbidden_includes(source)[:MOST_MESSAGES]
+        ]
+
+    def compile_messages(self) -> list[dict[str, Any]]:
+        done = self.compiled
+        if done.timed_out:
+            return [self.say("compile", "compile-time", {"seconds": f"{self.job['compile_seconds']:g}"})]
+        if done.errors:
+            return [
+                self.say("compile", "syntax", {"line": line, "what": what}, [line])
+                if line
+                else self.say("compile", "compiler", {"what": what[:300]})
+                for line, what in done.errors[:MOST_MESSAGES]
+            ]
+        if local := done.local_files():
+            return [self.say("compile", "include", {"what": local[0][-80:]})]
+        about = {"kernel": self.exercise.name, "signature": self.exercise.kernel}
+        self.kernel = done.kernel(self.exercise.name) or ""
+        if not self.kernel:
+            return [self.say("compile", "no-kernel", about)]
+        if done.entries()[self.kernel] != [one.ptx for one in self.exercise.parameters]:
+            return [self.say("compile", "signature", about)]
+        return []
+
+    def say(
+        self, kind: str, cause: str, values: dict[str, Any], lines: list[int] | None = None,
+        size: list[int] | None = None, text: dict[str, str] | None = None, section: str = "",
+    ) -> dict[str, Any]:  # fmt: skip
+        sentence = words.sentence(cause, values, self.language, size, text)
+        return message(kind, cause, sentence, lines, section or words.section(cause) or self.section)
+
+    # --- running ---
+
+    def run(self) -> dict[str, Any]:
+        from warpjudge import runs
+
+        random, exercise = Random(self.seed ^ 0x5EED), self.exercise
+        sizes = exercise.all_sizes(Random(self.seed))
+        counted = [as_size(exercise.budget.at) if exercise.budget else sizes[-1]]
+        if self.job["mode"] == "run":
+            small = next((size for size in sizes if max(size) >= 32), sizes[-1])
+            checker = Child("check", self.folder, lambda: self.count_once(small))
+        else:
+            if (secret := runs.secret_budget_size(exercise, random)) is not None:
+                counted.append(secret)
+            checker = Child("check", self.folder, self.do_check)
+        profiler = Child("profile", self.folder, lambda: self.do_count(counted))
+        checked = checker.wait()
+        if "endless" in checked or checked.get("killed"):
+            profiler.kill()
+        profile = profiler.wait()
+        self.printed = checker.printed()
+        if self.job["mode"] == "run":
+            return self.ran(checked, profile, checker, small)
+        return self.judged(checked, profile, checker)
+
+    def do_check(self) -> dict[str, Any]:
+        from warpjudge import runs
+
+        return runs.check(self.exercise, self.compiled.ptx, self.kernel, self.seed)
+
+    def do_count(self, sizes: list[Size]) -> dict[str, Any]:
+        from warpjudge import runs
+
+        return {
+            "runs": [runs.count(self.exercise, self.compiled.ptx, self.kernel, self.seed + 1, one) for one in sizes]
+        }
+
+    def ran(self, checked: dict[str, Any], profile: dict[str, Any], checker: Child, size: Size) -> dict[str, Any]:
+        """What a run showed: outputs and findings at a small size, counters at the budget's."""
+        if error := checked.get("error") or profile.get("error"):
+            raise ExerciseError(error)
+        messages = self.findings(checker.records(), list(size))
+        deadlock = [one for one in messages if one["cause"] == "barrier"]
+        if (checked.get("endless") or checked.get("killed")) and not deadlock:
+            messages.insert(0, self.endless(list(size)))
+        elif checked.get("broken") and not messages:
+            messages = [self.say("wrong", "fault", {"what": checked.get("fault", "?")}, size=list(size))]
+        launches, rows = self.launches()
+        found: dict[str, Any] = {"inputs": 1, "outputs": checked.get("outputs", []), "lines": rows}
+        runs = profile.get("runs", [])
+        if launches and runs and not runs[0].get("broken"):
+            found["counters"] = rounded(self.counters(launches, runs[0]))
+            found["budget"] = self.exercise.budget.limits() if self.exercise.budget else {}
+        verdict = min((one["kind"] for one in messages), key=ORDER.index, default="right")
+        messages = messages[:MOST_MESSAGES] or [self.say("right", "run", {})]
+        return found | {"verdict": verdict, "messages": messages}
+
+    def count_once(self, size: Size) -> dict[str, Any]:
+        from warpjudge import runs
+
+        return runs.count(self.exercise, self.compiled.ptx, self.kernel, self.seed, size)
+
+    # --- what was found ---
+
+    def judged(self, checked: dict[str, Any], profile: dict[str, Any], checker: Child) -> dict[str, Any]:
+        found: dict[str, Any] = {"inputs": checked.get("inputs", 0)}
+        if error := checked.get("error") or profile.get("error"):
+            raise ExerciseError(error)
+        launches, rows = self.launches()
+        messages = []
+        size = self.last_size(checked)
+        findings = self.findings(checker.records(checked.get("marks")), size)
+        deadlock = [one for one in findings if one["cause"] == "barrier"]
+        if ("endless" in checked or checked.get("killed")) and not deadlock:
+            messages.append(self.endless(checked.get("endless", [])))
+        if "endless" in checked:  # a barrier that waits for ever
+            findings.sort(key=lambda one: one["cause"] != "barrier")
+        causes = self.cause_messages(checked.get("causes", []), rows)
+        if not checked.get("causes"):
+            for one in profile.get("runs", []):
+                causes += self.cause_messages(one.get("causes", []), rows)[: 1 - len(causes)]
+        if "fault" in checked and not findings:
+            what = checked["fault"]["text"]
+            findings.append(self.say("wrong", "fault", {"what": " ".join(what.split())[:300]}, size=size))
+        messages += ordered(findings, causes)
+        limits_ = self.exercise.budget.limits() if self.exercise.budget else {}
+        runs = profile.get("runs", [])
+        if launches and runs and not runs[0].get("broken"):
+            numbers = self.counters(launches, runs[0])
+            found |= {"counters": rounded(numbers), "budget": limits_, "lines": rows}
+            if not messages and self.exercise.budget:
+                messages += self.slow(counters.over(self.exercise.budget, numbers, rows, launches[0].raw["operations"]))
+                if not messages and len(runs) > 1 and len(launches) > 1:
+                    second = self.counters(launches[1:], runs[1])
+                    over = counters.over(
+                        self.exercise.budget,
+                        second,
+                        self.rows(launches[1]),
+                        launches[1].raw["operations"],
+                        counters.SLACK,
+                        counters.RATIOS,
+                    )
+                    messages += self.slow(over)
+        elif not messages:
+            raise ExerciseError("the kernel could not be counted: " + str(profile)[:200])
+        messages = messages[:MOST_MESSAGES]
+        verdict = min((one["kind"] for one in messages), key=ORDER.index, default="right")
+        if not messages:
+            counted = words.counters(found["counters"], limits_, self.language)
+            messages = [self.say("right", "right", {"inputs": found["inputs"], "counters": counted})]
+        return found | {"verdict": verdict, "messages": messages}
+
+    def last_size(self, checked: dict[str, Any]) -> list[int]:
+        if "fault" in checked:
+            return list(checked["fault"]["size"])
+        return []
+
+    def slow(self, exceeded: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            self.say("slow", one["cause"], one["values"] | {"line": one["line"]}, [one["line"]] if one["line"] else [])
+            for one in exceeded
+        ]
+
+    def cause_messages(self, causes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        out = []
+        stores = self.compiled.lines_that("st.global") + [
+            line for kind in ("red.global", "atom.global", "red.", "atom.") for line in self.compiled.lines_that(kind)
+        ]
+        loads = self.compiled.lines_that("ld.global")
+        for one in causes:
+            values = one["values"]
+            lines = loads if one["cause"] in ("not-counted", "counted-twice", "miscounted") and loads else stores
+            lines = list(dict.fromkeys(lines))
+            if one["cause"] == "not-written" and not stores:
+                lines = []
+            out.append(self.say("wrong", one["cause"], values, lines[:3], one["size"], one["text"], one["section"]))
+        return out
+
+    def endless(self, size: list[int]) -> dict[str, Any]:
+        """At which line it was, from a short profile of the same size."""
+        at: Size = tuple(size) or self.exercise.all_sizes(Random(self.seed))[0]
+        again = Child("hot", self.folder, lambda: self.count_once(at), inspect="profile", timeout="0.3")
+        again.wait(5)
+        _profile = soft.part("_profile")
+        launches, _ = _profile.read(again.records())
+        rows = self.rows(launches[0]) if launches else []
+        worst = counters.most(rows, "instructions")
+        lines = [row["line"] for row in sorted(rows, key=lambda row: -row["instructions"])[:3]]
+        values = {"seconds": 2, "line": worst["line"] or "?"}
+        return self.say("endless", "does-not-end", values, lines, size)
+
+    def launches(self) -> tuple[list[Any], list[dict[str, Any]]]:
+        _profile = soft.part("_profile")
+        launches, _ = _profile.read(soft.records_in(self.folder / "profile"))
+        return launches, self.rows(launches[0]) if launches else []
+
+    def rows(self, launch: Any) -> list[dict[str, Any]]:
+        return counters.rows(launch.lines(), launch.raw["operations"], compiler.NAME)
+
+    def counters(self, launches: list[Any], one: dict[str, Any]) -> dict[str, float]:
+        return counters.of(launches[0].metrics, launches[0].raw["operations"], one.get("warps", 1))
+
+    def findings(self, records: list[Any], size: list[int]) -> list[dict[str, Any]]:
+        """What softcuda's checker found, each cause at most twice."""
+        _check = soft.part("_check")
+        out: list[dict[str, Any]] = []
+        for one in _check.read(records):
+            kind = one["kind"]
+            if kind == "leak" or one.get("library"):
+                continue
+            first, second = one.get("first"), one.get("second")
+            if kind == "race" and one.get("what") == "blocks":
+                kind = "race-blocks"
+            elif kind == "race" and one.get("what") == "one instruction":
+                kind = "race-one-instruction"
+            if kind in ("interrupted", "timeout") or "still ran after" in one.get("message", ""):
+                continue
+            lines = [who["line"] for who in (first, second) if who and who["file"].endswith(compiler.NAME)]
+            values: dict[str, Any] = {
+                "space": one.get("space", "global"),
+                "what": one.get("message", one.get("text", "")),
+            }
+            for key, who, line in (("first", first, "line"), ("second", second, "other_line")):
+                if who:
+                    values |= {key: person(who, one), line: who["line"], f"does_{key}": acts(who)}
+            cause = kind if kind in words.table()["cause"] and first else "fault"
+            if cause == "fault":
+                values["what"] = " ".join(str(values["what"]).split())[:300]
+            said = self.say("wrong", cause, values, list(dict.fromkeys(lines)), one.get("size") or size)
+            if sum(other["cause"] == cause for other in out) < 2:
+                out.append(said)
+        return out
+
+
+def person(who: dict[str, Any], finding: dict[str, Any]) -> dict[str, Any]:
+    """A thread, and its block where there are several."""
+
+    def short(numbers: list[int]) -> str:
+        while len(numbers) > 1 and numbers[-1] == 0:
+            numbers = numbers[:-1]
+        return str(numbers[0]) if len(numbers) == 1 else "(" + ", ".join(map(str, numbers)) + ")"
+
+    several = finding.get("grid", [1]) != [1, 1, 1]
+    return {"thread": short(list(who["thread"])), "block": short(list(who["block"])) if several else ""}
+
+
+def acts(who: dict[str, Any]) -> str:
+    return FIRST_ACTS.get(who.get("does", ""), "read")
+
+
+def rounded(numbers: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in numbers.items()}
+
+
+def ordered(findings: list[dict[str, Any]], causes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A fault or race explains a wrong result and comes before it; findings at one line are said once."""
+    from warpjudge.diagnose import EXPLAINED
+
+    if findings:
+        causes = [one for one in causes if one["cause"] not in EXPLAINED]
+    first = [one for one in causes if one["cause"] in WRONG_FIRST]
+    rest = [one for one in causes if one["cause"] not in WRONG_FIRST]
+    return [*findings, *first, *rest]
+
+
+class Child:
+    """A forked process under one of softcuda's inspections, with its records in a folder of its own."""
+
+    def __init__(self, name: str, folder: Path, work: Any, inspect: str = "", timeout: str = "2") -> None:
+        self.folder, self.result = folder / name, folder / f"{name}.json"
+        self.folder.mkdir(exist_ok=True)
+        self.killed = False
+        sys.stdout.flush()
+        self.process = os.fork()
+        if self.process:
+            return
+        try:
+            os.environ["SOFTCUDA_INSPECT"] = f"{inspect or name}:{self.folder}"
+            os.environ["SOFTCUDA_TIMEOUT"] = timeout
+            limits.limit_this_process()
+            os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+            os.dup2(os.open(self.result.with_suffix(".txt"), os.O_WRONLY | os.O_CREAT, 0o600), 1)
+            try:
+                answer = work()
+            except ExerciseError as error:
+                answer = {"error": str(error)}
+            except Exception as error:
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            self.result.write_text(json.dumps(answer), "utf-8")
+        finally:
+            os._exit(0)
+
+    def wait(self, seconds: float = CHILD_SECONDS) -> dict[str, Any]:
+        """What it found; {"killed": True} if it had to be stopped."""
+        end, pause = time.monotonic() + seconds, 0.002
+        while os.waitpid(self.process, os.WNOHANG) == (0, 0):
+            if time.monotonic() > end and not self.killed:
+                self.kill()
+            time.sleep(pause)
+            pause = min(0.02, pause * 1.2)
+        self.process = 0
+        if self.killed or not self.result.exists():
+            return {"killed": True}
+        return dict(json.loads(self.result.read_text("utf-8")))
+
+    def kill(self) -> None:
+        self.killed = True
+        if self.process:
+            os.kill(self.process, signal.SIGKILL)
+
+    def printed(self) -> str:
+        """The beginning of what the kernel printed."""
+        try:
+            with open(self.result.with_suffix(".txt"), "rb") as file:
+                return file.read(PRINTED).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def records(self, marks: list[Any] | None = None) -> list[Any]:
+        return soft.records_in(self.folder, marks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+"""The judge as a process: limits, stopping, what is left behind, errors at the reader's lines, two languages."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from warpjudge import ExerciseError, Judge, load, words
+from warpjudge.diagnose import where
+
+from warpbook.book import here
+from warpbook.exercises import exercises
+
+BOOK = here()
+ONE = exercises.find(BOOK, "memory-access/eight-per-thread")
+HEAD = "__global__ void scale(const float* x, float* y, float a, int n) {\n"
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Judge(keep_warm=False) as one:
+        yield one
+
+
+def kernel(body: str) -> str:
+    return f"{HEAD}{body}\n}}\n"
+
+
+def until(holds: Callable[[], bool], seconds: float = 30) -> bool:
+    """Whether it came to hold."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def causes(verdict: dict[str, Any]) -> list[str]:
+    return [one["cause"] for one in verdict["messages"]]
+
+
+def test_a_compile_error_is_at_the_readers_line(judge: Judge) -> None:
+    verdict = judge(ONE.folder, kernel("    int i = 0;\n    y[i] = z;"))
+    [message] = verdict["messages"]
+    assert (verdict["verdict"], message["line"]) == ("compile", 3)
+    assert message["text"] == 'line 3: identifier "z" is undefined'
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        ("__global__ void other(float* y) {}", "no-kernel"),
+        ("__global__ void scale(const float* x, float* y, int n) {}", "signature"),
+        ("// " + "x" * (64 << 10), "too-long"),
+        ("", "no-kernel"),
+    ],
+)
+def test_what_is_no_answer_is_said_so(judge: Judge, source: str, cause: str) -> None:
+    verdict = judge(ONE.folder, source)
+    assert (verdict["verdict"], causes(verdict)) == ("compile", [cause])
+
+
+def test_a_compiler_that_does_not_end_is_ended(judge: Judge) -> None:
+    with Judge(keep_warm=False, compile_seconds=0.01) as impatient:
+        assert causes(impatient(ONE.folder, ONE.solution)) == ["compile-time"]
+
+
+def test_an_endless_loop_is_named_with_its_line(judge: Judge) -> None:
+    verdict = judge(
+        ONE.folder, kernel("    int i = 0;\n    while (n > 0)\n        i += (int)x[0] + (int)clock();\n    y[i] = 1;")
+    )
+    assert verdict["verdict"] == "endless"
+    assert {3, 4} & set(verdict["messages"][0]["lines"]), verdict["messages"]
+
+
+def test_what_is_printed_is_kept_up_to_a_limit(judge: Judge) -> None:
+    flood = "#include <cstdio>\n" + kernel(
+        '    for (int k = 0; k < 3000 && threadIdx.x + blockIdx.x == 0; ++k) printf("line %d of a flood\\n", k);'
+    )
+    verdict = judge(ONE.folder, flood)
+    assert verdict["printed"].startswith("line 0 of a flood\n") and len(verdict["printed"]) <= 16 << 10
+
+
+def test_state_that_is_kept_from_launch_to_launch_is_named(judge: Judge) -> None:
+    exercise = exercises.find(BOOK, "reduction/shuffle-sum")
+    source = exercise.solution.replace("__global__", "__device__ float before;\n__global__", 1).replace(
+        "if (lane == 0) out[blockIdx.x] = x;",
+        "if (lane == 0) { out[blockIdx.x] = x + before; __threadfence(); before = 1; }",
+    )
+    assert "state-kept" in causes(judge(exercise.folder, source))
+
+
+def test_a_run_judges_nothing_and_shows_outputs_and_counters(judge: Judge) -> None:
+    verdict = judge(ONE.folder, ONE.solution, mode="run")
+    [output] = verdict["outputs"]
+    assert output["name"] == "y" and output["got"] == pytest.approx(output["expected"], rel=1e-6)
+    assert any(row["loads"] and row["sectors_per_request"] == 4 for row in verdict["lines"])
+
+
+def test_a_run_out_of_bounds_says_so(judge: Judge) -> None:
+    verdict = judge(ONE.folder, kernel("    y[1 << 20] = 1;"), mode="run")
+    assert (verdict["verdict"], causes(verdict)) == ("wrong", ["out-of-bounds"])
+
+
+def test_the_verdict_is_in_chinese_too(judge: Judge) -> None:
+    [message] = judge(ONE.folder, ONE.stub, language="zh")["messages"]
+    assert message["text"].endswith("内核从未写过 y")
+
+
+def test_one_seed_gives_one_verdict(judge: Judge) -> None:
+    mistake = (ONE.folder / "mistakes" / "one-early.cu").read_text("utf-8")
+    first, second = (judge(ONE.folder, mistake, seed=5) for _ in range(2))
+    assert first["messages"] == second["messages"]
+
+
+def test_a_verdict_takes_little_of_the_processor(judge: Judge) -> None:
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before = used()
+    judge(ONE.folder, ONE.solution)
+    assert used() - before < 2, "seconds on two cores, imports and nvcc included"
+
+
+def test_stop_ends_a_judgement_and_nothing_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    endless = kernel("    while (n > 0) y[0] = clock();")
+    with Judge() as judge:
+        found: list[dict[str, Any]] = []
+        thread = threading.Thread(target=lambda: found.append(judge(ONE.folder, endless)))
+        thread.start()
+        assert until(lambda: any(tmp_path.glob("*/check")))
+        start = time.monotonic()
+        judge.stop()
+        thread.join(5)
+        assert [one["verdict"] for one in found] == ["stopped"] and time.monotonic() - start < 2
+        assert judge(ONE.folder, ONE.stub)["verdict"] == "wrong", "the next judgement is not stopped"
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_judges_do_not_disturb_each_other(judge: Judge) -> None:
+    with Judge(keep_warm=False) as other:
+        found: list[dict[str, Any]] = []
+        thread = threading.Thread(
+            target=lambda: found.append(other(ONE.folder, kernel("    while (n > 0) y[0] = clock();")))
+        )
+        thread.start()
+        assert judge(ONE.folder, ONE.solution)["verdict"] == "right"
+        other.stop()
+        thread.join(10)
+    assert found[0]["verdict"] == "stopped"
+
+
+def test_nothing_outlives_a_caller_that_is_killed(tmp_path: Path) -> None:
+    code = (
+        f"from warpjudge import Judge\nwith Judge() as judge:\n    judge.warm_up()\n"
+        f"    judge({str(ONE.folder)!r}, {kernel('while (n > 0) y[0] = clock();')!r})"
+    )
+    caller = subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert until(lambda: any(tmp_path.glob("*/check")))
+    caller.send_signal(signal.SIGKILL)
+    caller.wait()
+    assert until(lambda: not list(tmp_path.iterdir())), "its folders go, and its processes with them"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "assign an Exercise(…) to the name `exercise`"),
+        ("import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'"),
+        (
+            "from warpjudge import *\n"
+            "exercise = Exercise(kernel='void f(vector x)', sizes=[1], inputs=0, reference=0, launch=0)",
+            'cannot read "vector x"; the types are float, double',
+        ),
+    ],
+)
+def test_a_judge_py_that_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "judge.py").write_text(text, "utf-8")
+    with pytest.raises(ExerciseError) as error:
+        load(tmp_path)
+    assert said in str(error.value) and str(error.value).startswith(str(tmp_path / "judge.py"))
+
+
+@pytest.mark.parametrize(
+    ("indices", "said"),
+    [
+        (range(10), "all of them"),
+        ([9], "only the last one, 9"),
+        ([3], "only element 3"),
+        (range(4, 10), "every element from 4 on"),
+        (range(2, 5), "elements 2 to 4"),
+        (range(1, 10, 2), "one element in 2, from 1 on"),
+        ([0, 1, 5], "3 elements, 0, 1, 5 among them"),
+    ],
+)
+def test_a_pattern_is_described_as_a_reader_would(indices: list[int], said: str) -> None:
+    assert words.where(where(indices, 10), "en") == said
+
+
+def test_every_sentence_exists_in_both_languages_and_its_section_in_the_book() -> None:
+    def texts(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for row in table.values():
+            if isinstance(row, dict) and "en" in row:
+                yield row
+            elif isinstance(row, dict):
+                yield from texts(row)
+
+    rows = list(texts(words.table()))
+    assert len(rows) > 60 and all(row.get("zh") for row in rows)
+    for section in {row["section"] for row in rows if "section" in row}:
+        article, _, anchor = section.partition("#")
+        for language in ("en", "zh"):
+            page = BOOK.page_of(article, language)
+            assert page and f"#{anchor} }}" in page.read_text("utf-8"), section
+
+
+OWN = """
+import numpy as np
+from warpjudge import Budget, Cause, Exercise, Launch
+
+def dot(random, n):
+    return {"a": random.floats(n), "b": random.floats(n), "n": n}
+
+def reference(a, b, n):
+    return {"out": np.dot(a.astype(np.float64), b.astype(np.float64)).reshape(1)}
+
+def negated(failure):
+    if np.allclose(failure.got, -failure.want):
+        text = {"en": "{name} has the wrong sign", "zh": "{name} 的符号反了"}
+        return Cause("negated", {"name": failure.name}, text)
+
+exercise = Exercise(
+    kernel="void dot(const float* a, const float* b, float* out, int n)",
+    sizes=[1, 2, 40],
+    inputs=dot,
+    reference=reference,
+    launch=lambda n: Launch(grid=1, block=1),
+    roundings=ROUNDINGS,
+    scale=lambda a, b, n: {"out": np.abs(a.astype(np.float64) * b).sum().reshape(1)},
+    causes=(negated,),
+)
+"""
+SERIAL = """__global__ void dot(const float* a, const float* b, float* out, int n) {{
+    {type} sum = 0;
+    for (int i = 0; i < n; ++i) sum += a[i] * b[i];
+    out[0] = {sign}(float)sum;
+}}
+"""
+
+
+def own(folder: Path, roundings: int) -> Path:
+    (folder / "judge.py").write_text(OWN.replace("ROUNDINGS", str(roundings)), "utf-8")
+    return folder
+
+
+def test_an_exercise_names_causes_of_its_own(judge: Judge, tmp_path: Path) -> None:
+    folder = own(tmp_path, 41)
+    assert judge(folder, SERIAL.format(type="float", sign=""))["verdict"] == "right"
+    [message] = judge(folder, SERIAL.format(type="float", sign="-"), seed=7)["messages"]
+    assert (message["cause"], message["text"]) == ("negated", "out has the wrong sign")
+
+
+def test_sums_in_half_precision_are_caught_as_rounding(judge: Judge, tmp_path: Path) -> None:
+    source = "#include <cuda_fp16.h>\n" + SERIAL.format(type="__half", sign="").replace(
+        "sum += a[i] * b[i]", "sum += __float2half(a[i] * b[i])"
+    )
+    verdict = judge(own(tmp_path, 41), source, seed=7)
+    assert verdict["verdict"] == "wrong" and causes(verdict)[0] in ("rounding", "low-precision")
+
+
+def test_a_tolerance_that_half_precision_meets_is_found(tmp_path: Path) -> None:
+    assert not load(own(tmp_path, 41)).is_too_loose((40,))
+    assert load(own(tmp_path, 100_000)).is_too_loose((40,))

@@ -1,0 +1,75 @@
+"""What readers type into the search box finds its page among the first three results: docs/queries.toml.
+
+The index is made of the pages as `warpbook check` has read them, and the site's own worker is asked: no site is built.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+import tomllib
+from pathlib import Path
+
+from warpbook import tools
+from warpbook.book import Book, BookError
+from warpbook.check.page_links import Rendered
+from warpbook.site import search
+
+FILE = "queries.toml"  # under docs/
+SCRIPT = Path(__file__).with_name("search.mjs")
+FIRST = 3  # results that a reader looks at
+
+
+def queries(book: Book, language: str) -> dict[str, str]:
+    """The page that each query must find; none where there is no such file."""
+    path = book.docs / FILE
+    try:
+        return dict(tomllib.loads(path.read_text("utf-8")).get(language, {})) if path.exists() else {}
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"docs/{FILE}: {error}") from None
+
+
+def ask(site: Path, wanted: dict[str, str]) -> dict[str, list[str]]:
+    """The addresses that the search of a built site, or of the part of it that is searched, finds for each query."""
+    command = [tools.node(), str(SCRIPT), str(site), json.dumps(list(wanted))]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    if done.returncode:
+        raise BookError(f"the search worker fails: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
+    return dict(zip(wanted, json.loads(done.stdout), strict=True))
+
+
+def missed(answers: dict[str, list[str]], wanted: dict[str, str], language: str) -> list[str]:
+    """One line for each query whose page is not among the first results."""
+    return [
+        f'docs/{FILE}: [{language}]: "{query}" finds {", ".join(found[:FIRST]) or "nothing"}, and {page} not among the '
+        f"first {FIRST}; give that page words in docs/{search.FILE} (also), or the other less weight (boost)"
+        for query, page in wanted.items()
+        if f"{page}/" not in (found := answers[query])[:FIRST]
+    ]
+
+
+def problems(book: Book, language: str, pages: list[Rendered]) -> list[str]:
+    """As `missed`, of a site that has these pages."""
+    wanted = queries(book, language)
+    documents = []
+    for page in pages:
+        name = page.source.removesuffix(".md")
+        documents += search.documents(book, language, name, f"{name}/".removesuffix("index/"), page.searched)
+    with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
+        site = Path(folder)
+        search.write(site, documents)
+        theirs = material_worker()
+        worker = site / search.WORKER
+        worker.parent.mkdir(parents=True)
+        worker.write_text(search.worker(book, theirs.name), "utf-8")
+        shutil.copy(theirs, worker.parent)
+        return missed(ask(site, wanted), wanted, language)
+
+
+def material_worker() -> Path:
+    import material  # type: ignore[import-untyped]
+
+    folder = Path(str(material.__file__)).parent / "templates" / "assets" / "javascripts"
+    return next(path for path in folder.glob("workers/*.js") if search.MATERIALS.search(path.as_posix()))
