@@ -83,7 +83,7 @@ def work(pipe: Any, cases: Sequence[Case]) -> None:
     os._exit(0)  # without the clean-up, which a fault has made impossible
 
 
-MOST_FAULTS = 120
+MOST_FAULTS = 200
 
 
 def run_cases(cases: Sequence[Case], refused: dict[str, str], about: dict[str, Any]) -> dict[str, bytes]:
