@@ -1,6 +1,6 @@
 """Records golden results of Hopper's instructions on the present CUDA device.
 
-    python record.py FOLDER [--raw FOLDER] [--only WORD]
+    python record.py FOLDER [--raw FOLDER] [--family NAME,NAME] [--only WORD]
 
 Needs NumPy and PyCUDA; the driver translates the PTX.  Writes one archive per family to FOLDER; with --raw also whole
 results.  Cases that do not load or fault are listed in the archive's header.  --only: cases whose name contains WORD.
@@ -87,7 +87,7 @@ MOST_FAULTS = 200
 
 
 def run_cases(cases: Sequence[Case], refused: dict[str, str], about: dict[str, Any]) -> dict[str, bytes]:
-    """Results by name.  After a fault the next process goes on."""
+    """Results by name.  After a fault the next process goes on; after MOST_FAULTS the rest is `about["not run"]`."""
     context = multiprocessing.get_context("fork")  # the cases are closures; this process itself has not used the driver
     results: dict[str, bytes] = {}
     waiting, faults = list(cases), 0
@@ -117,6 +117,7 @@ def run_cases(cases: Sequence[Case], refused: dict[str, str], about: dict[str, A
         waiting = waiting[seen:]
         if not waiting:
             break
+    about["not run"] = [case.name for case in waiting]
     return results
 
 
@@ -158,6 +159,8 @@ def main() -> int:
         write_archive(out, header | {"refused": refused}, entries)
         size = f"{out.stat().st_size / 1024:.0f} KiB"
         print(f"{family}: {len(kept)} of {len(cases)} cases, {made:.1f} + {ran - made:.1f} s, {size}", flush=True)
+        if header["not run"]:
+            print(f"    not run after {MOST_FAULTS} faults: {len(header['not run'])} cases", flush=True)
         for name, why in list(refused.items())[:40]:
             print(f"    left out: {name}: {why[:150]}", flush=True)
         if options.raw:
