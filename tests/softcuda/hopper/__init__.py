@@ -17,6 +17,7 @@ def families() -> dict[str, Callable[[], list]]:
         "layouts": products.layout_cases,
         "maps": maps.map_cases,
         "copies": copies.copy_cases,
+        "stores": copies.store_cases,
         "clusters": clusters.cluster_cases,
         "faults": lambda: [*copies.fault_cases(), *products.fault_cases()],
     }

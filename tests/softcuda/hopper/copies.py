@@ -1,4 +1,8 @@
-"""Cases of tensor copies and bulk copies: loads, stores, reductions, im2col, multicast."""
+"""Cases of tensor copies and bulk copies: loads, stores, reductions, im2col, multicast.
+
+`copy_cases` are recorded. `store_cases` wait for a GPU: the recorder stopped after 200 faults, most of them of stores
+that began before the tensor.
+"""
 
 from __future__ import annotations
 
@@ -177,6 +181,19 @@ def box_bytes(made: TensorMap) -> int:
     return prod(counts) * made.element
 
 
+def slice_bytes(made: TensorMap) -> int:
+    """Of what dimension 0 counts: an element, or a slice of interleaved channels."""
+    return (made.element, 16, 32)[made.interleave]
+
+
+def copied_bytes(made: TensorMap) -> int:
+    """As box_bytes, but right for interleaved channels too: a box is one slice of them deep."""
+    if not made.interleave:
+        return box_bytes(made)
+    pixels = made.pixels if made.im2col else prod((*made.box[:-2], made.box[-1]))
+    return pixels * slice_bytes(made)
+
+
 def footprint(made: TensorMap) -> int:
     """Bytes of shared memory from a box's first to its last: a swizzled row takes its whole span."""
     row = (made.channels if made.im2col else made.box[0]) * made.element
@@ -200,12 +217,28 @@ def starts(seed: str, made: TensorMap, count: int) -> list[tuple[int, ...]]:
     return [aligned(made, start) for start in found[:count]]
 
 
+def inner_starts(seed: str, made: TensorMap, count: int) -> list[tuple[int, ...]]:
+    """Where boxes of stores start, all inside the tensor: at the origin, across each end, then at random."""
+    raw = iter([int(x) for x in random_bits(f"inner starts {seed}", 16 * count)])
+    found = [(0,) * len(made.dims)]
+    found.append(tuple(max(0, d - (b + 1) // 2) for d, b in zip(made.dims, made.box, strict=True)))
+    while len(found) < count:
+        found.append(tuple(next(raw) % d for d in made.dims))
+    return [aligned(made, start) for start in found[:count]]
+
+
 def load_case(
-    name: str, made: TensorMap, boxes: list[Box], hint: bool = False, keep: bool = False, spare: int = 0
+    name: str,
+    made: TensorMap,
+    boxes: list[Box],
+    hint: bool = False,
+    keep: bool = False,
+    spare: int = 0,
+    expect: int | None = None,
 ) -> Case:
-    """spare: shared memory to look at beyond the largest box."""
+    """spare: shared memory to look at beyond the largest box.  expect: bytes, in place of box_bytes."""
     size = -(-(max(b.shared for b in boxes) + footprint(made) + spare) // 128) * 128
-    expect = box_bytes(made)
+    expect = box_bytes(made) if expect is None else expect
     rows = [replace(b, expect=expect) for b in boxes]
     return Case(
         f"load {name}",
@@ -226,8 +259,10 @@ def source_bytes(name: str, made: TensorMap, size: int) -> bytes:
     return mild(random_bits(f"source {name}", size // 8).astype("<u8"), TYPES[made.kind]).tobytes()
 
 
-def store_case(name: str, made: TensorMap, boxes: list[Box], operation: str = "", keep: bool = False) -> Case:
-    room = -(-footprint(made) // 128) * 128 + 128
+def store_case(
+    name: str, made: TensorMap, boxes: list[Box], operation: str = "", keep: bool = False, spare: int = 0
+) -> Case:
+    room = -(-footprint(made) // 128) * 128 + 128 + spare
     size = room * len(boxes)
     rows = [replace(b, shared=room * i) for i, b in enumerate(boxes)]
     verb = f"reduce {operation}" if operation else "store"
@@ -394,25 +429,47 @@ def interleaved_loads() -> Iterator[Case]:
                             yield load_case(label, made, [Box(at) for at in starts(label, made, 5)], spare=1024)
 
 
-def interleaved_others() -> Iterator[Case]:
-    """Interleaved tensors stored, added to, and read by im2col."""
-    for interleave, slice_bytes, swizzle in ((1, 16, 0), (1, 16, 2), (2, 32, 1)):
-        strides = (slice_bytes * 6, slice_bytes * 6 * 5 + 32, slice_bytes * 6 * 5 * 4 + 96)
+SLICED = ((1, 16, 0), (1, 16, 2), (2, 32, 1))  # interleave, bytes of a slice, swizzle
+
+
+def interleaved_pixels() -> Iterator[Case]:
+    """Interleaved tensors read by im2col, and stores that fault: see `faulting_stores`."""
+    for interleave, width, swizzle in SLICED:
+        strides = (width * 6, width * 6 * 5 + 32, width * 6 * 5 * 4 + 96)
         for slices in (1, 3):
-            inner = slices * slice_bytes // 4
+            inner = slices * width // 4
             made = TensorMap(
-                2, (inner, 6, 5, 4), strides, (slice_bytes // 4, 4, 2, 2), interleave=interleave, swizzle=swizzle
+                2, (inner, 6, 5, 4), strides, (width // 4, 4, 2, 2), interleave=interleave, swizzle=swizzle
             )
-            label = f"interleave {slice_bytes} swizzle {swizzle} {slices}"
+            label = f"interleave {width} swizzle {swizzle} {slices}"
             yield store_case(label, made, [Box(at) for at in starts(label, made, 3)])
             yield store_case(label, made, [Box(at) for at in starts(label, made, 3)], "add")
             for rank in (3, 4):
                 corner = (-1,) * (rank - 2)
                 pixels = replace(
                     made, dims=(inner, 6, 5, 4)[:rank], strides=strides[: rank - 1], box=(), lower=corner, upper=corner,
-                    channels=slice_bytes // 4, pixels=8,
+                    channels=width // 4, pixels=8,
                 )  # fmt: skip
                 yield load_case(f"im2col {label} rank {rank}", pixels, im2col_starts(label, pixels, 5), spare=512)
+
+
+def interleaved_stores() -> Iterator[Case]:
+    """Dimensions are width, height, slices and images.  And loads of boxes that ask for more than one slice."""
+    for interleave, width, swizzle in SLICED:
+        plane = width * 6 * 5 + 32
+        strides = (width * 6, plane, 4 * plane)
+        made = TensorMap(2, (6, 5, 4, 3), strides, (4, 3, 1, 2), interleave=interleave, swizzle=swizzle)
+        label = f"inside interleave {width} swizzle {swizzle}"
+        spare = copied_bytes(made)
+        boxes = [Box(at) for at in ((0, 0, 0, 0), (4, 3, 2, 1), (1, 2, 3, 2))]
+        yield store_case(label, made, boxes, spare=spare)
+        yield store_case(label, made, boxes, "add", spare=spare)
+        for deep in (1, 2, 4, 8, 16):
+            deeper = replace(made, box=(4, 3, deep, 1))
+            yield load_case(
+                f"{label}, {deep} deep", deeper, [Box((0, 0, 0, 0)), Box((0, 1, 1, 1))], keep=True, spare=8192,
+                expect=copied_bytes(deeper),
+            )  # fmt: skip
 
 
 def im2col_loads() -> Iterator[Case]:
@@ -446,18 +503,35 @@ def im2col_loads() -> Iterator[Case]:
         yield load_case(f"im2col random {i}", made, im2col_starts(str(i), made, 5))
 
 
+def type_map(kind: int) -> TensorMap:
+    size = SIZES[TYPES[kind]]
+    inner = 64 // size
+    return TensorMap(kind, (inner + 3, 10), (-(-(inner + 3) * size // 16) * 16 + 16,), (inner, 6))
+
+
+def faulting_stores() -> Iterator[Case]:
+    """Of each, one box begins before the tensor, which loads may do."""
+    for kind, name in enumerate(TYPES):
+        made, label = type_map(kind), f"type {name}"
+        boxes = [Box(at) for at in starts(label, made, 3)]
+        yield store_case(label, made, boxes)
+        for operation in OPERATIONS:
+            yield store_case(label, made, boxes[1:], operation, keep=True)
+    for i in range(14):
+        made = replace(random_tile(f"s{i}"), fill=0)
+        yield store_case(f"random {i}", made, [Box(at) for at in starts(f"s{i}", made, 3)])
+
+
 def stores() -> Iterator[Case]:
     for kind, name in enumerate(TYPES):
-        inner = 64 // SIZES[name]
-        made = TensorMap(kind, (inner + 3, 10), (-(-(inner + 3) * SIZES[name] // 16) * 16 + 16,), (inner, 6))
-        label = f"type {name}"
-        boxes = [Box(at) for at in starts(label, made, 3)]
+        made, label = type_map(kind), f"inside type {name}"
+        boxes = [Box(at) for at in inner_starts(label, made, 3)]
         yield store_case(label, made, boxes)
         for operation in OPERATIONS:
             yield store_case(label, made, boxes[1:], operation, keep=True)
     for i in range(100):
         made = replace(random_tile(f"s{i}"), fill=0)
-        yield store_case(f"random {i}", made, [Box(at) for at in starts(f"s{i}", made, 3)])
+        yield store_case(f"inside random {i}", made, [Box(at) for at in inner_starts(f"s{i}", made, 3)])
     for i in range(40):
         made = replace(random_tile(f"r{i}", strided=i % 2 == 0), kind=(2, 3, 6, 9)[i % 4], fill=0)
         size = SIZES[TYPES[made.kind]]
@@ -465,15 +539,31 @@ def stores() -> Iterator[Case]:
         made = replace(
             made, dims=dims, box=(max(1, made.box[0] * random_tile(f"r{i}", i % 2 == 0).element // size), *made.box[1:])
         )
-        yield store_case(f"random {i}", made, [Box(at) for at in starts(f"r{i}", made, 3)], ("add", "max")[i // 4 % 2])
+        boxes = [Box(at) for at in inner_starts(f"r{i}", made, 3)]
+        yield store_case(f"inside random {i}", made, boxes, ("add", "max")[i // 4 % 2])
     for i in range(40):
-        made = replace(random_im2col(f"s{i}", strided=i % 3 == 0), fill=0)
-        boxes = [replace(b, moved=()) for b in im2col_starts(f"s{i}", made, 3)]
-        yield store_case(f"im2col random {i}", made, boxes)
+        made = with_pixels(replace(random_im2col(f"s{i}", strided=i % 3 == 0), fill=0))
+        yield store_case(f"inside im2col random {i}", made, inner_pixels(f"s{i}", made))
     for i in range(6):
-        made = replace(random_im2col(f"a{i}"), kind=2, fill=0)
-        made = replace(made, channels=4, swizzle=0)
-        yield store_case(f"im2col {i}", made, [replace(b, moved=()) for b in im2col_starts(f"a{i}", made, 3)], "add")
+        made = with_pixels(replace(random_im2col(f"a{i}"), kind=2, fill=0, channels=4, swizzle=0))
+        yield store_case(f"inside im2col {i}", made, inner_pixels(f"a{i}", made), "add")
+    # Which coordinates of a store fault: one box a case.
+    made = TensorMap(1, (64, 20), (160,), (32, 4))
+    for at in ((-8, 0), (0, -1), (-32, 0), (0, -4), (64, 0), (0, 20), (56, 19), (1 << 20, 0), (0, 1 << 20)):
+        yield store_case(f"from {at[0]}, {at[1]}", made, [Box(at)])
+
+
+def inner_pixels(seed: str, made: TensorMap) -> list[Box]:
+    """As im2col_starts, but inside the tensor, and not moved, which stores cannot be."""
+    starts = [box.at for box in im2col_starts(seed, made, 3)]
+    return [Box(tuple(min(max(0, c), d - 1) for c, d in zip(at, made.dims, strict=True))) for at in starts]
+
+
+def with_pixels(made: TensorMap) -> TensorMap:
+    """With corners between which at least one pixel lies."""
+    assert made.lower is not None
+    upper = [max(u, w + 1 - d) for d, w, u in zip(made.dims[1:], made.lower, made.upper, strict=False)]
+    return replace(made, upper=tuple(upper))
 
 
 def multicasts() -> Iterator[Case]:
@@ -620,14 +710,17 @@ def prefetches() -> Iterator[Case]:
 
 
 def copy_cases() -> list[Case]:
+    made = [tiled_loads(), interleaved_loads(), im2col_loads(), interleaved_pixels(), faulting_stores()]
+    return [case for cases in made for case in cases]
+
+
+def store_cases() -> list[Case]:
+    """And every other copy that is not recorded yet."""
     from hopper.clusters import waits  # of barriers that count bytes
 
     made = [
-        tiled_loads(),
-        interleaved_loads(),
-        im2col_loads(),
-        interleaved_others(),
         stores(),
+        interleaved_stores(),
         multicasts(),
         bulk_copies(),
         prefetches(),
