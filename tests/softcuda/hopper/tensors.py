@@ -20,6 +20,7 @@ What an H200 showed besides:
 - Loads whose innermost coordinate was no multiple of 16 bytes were illegal instructions. So were all stores and
   reductions of which a box began before the tensor, where loads may begin. It is open which of its coordinates matters.
 - A barrier that expects fewer bytes than come may end its phase early, or never: the results differ from box to box.
+- A bulk copy of 24 bytes copies 16, so that a barrier that expects 24 waits for ever (the archive of faults).
 
 Stores, reductions, multicasts and bulk copies into shared memory are not recorded yet; `stored` is from PTX's text.
 """
@@ -103,6 +104,7 @@ def loaded(made: TensorMap, box: Box, tensor: bytes, memory: np.ndarray) -> None
     """Writes the box into `memory`, the bytes of shared memory."""
     shared, place, inside = correspondence(made, box)
     source = np.frombuffer(tensor, np.uint8)
+    # Some interleaved maps describe more than the buffer; what lay behind it was zero.
     present = inside & (place < len(source))
     outside = np.frombuffer(OUTSIDE.to_bytes(2, "little"), np.uint8)[place % 2] if made.fill else 0
     values = np.where(present, source[np.where(present, place, 0)], 0)
