@@ -9,8 +9,8 @@ __global__ void row_stats(const float* x, float* top, float* sum, int rows, int 
         s = s * expf(old - m) + expf(v - m);
     }
     for (int d = 16; d > 0; d /= 2) {
-        float other_m = __shfl_xor_sync(0xffffffff, m, d), other_s = __shfl_xor_sync(0xffffffff, s, d),
-              old = m;  // <-- here
+        float other_m = __shfl_xor_sync(0xffffffff, m, d);  // <-- here
+        float other_s = __shfl_xor_sync(0xffffffff, s, d), old = m;
         m = fmaxf(old, other_m);
         s = s * expf(old - m) + other_s * expf(other_m - m);
     }
