@@ -77,7 +77,7 @@ def sentence(cause: str, values: dict[str, Any], language: str, size: list[int] 
 
 def singular(text: str) -> str:
     return re.sub(
-        r"\b1(?:\.0)? (barrier|byte|bank conflict|time|rounding|request|element|instruction)s\b", r"1 \1", text
+        r"(?<![\d.,])1(?:\.0)? (barrier|byte|bank conflict|time|rounding|request|element|instruction)s\b", r"1 \1", text
     )
 
 
