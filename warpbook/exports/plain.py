@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import groupby
 
+from warpbook.exercises.box import SOLUTION
 from warpbook.pipeline.directives import SOURCES
 from warpbook.pipeline.parsed import Parsed
 from warpbook.records.values import substitute
@@ -105,7 +106,11 @@ def lines_of(markdown: str, tokens: dict[str, str], *, folds: bool = False) -> l
     out: list[str] = []
     fence = ""
     boxes: list[int] = []  # indents of the admonitions we are in
+    hidden: int | None = None  # indent of a solution, which only a fold may show
     for line in markdown.split("\n"):
+        if hidden is not None and (not line.strip() or len(line) - len(line.lstrip()) > hidden):
+            continue
+        hidden = None
         token = TOKEN.match(line)
         match = FENCE.match(line)
         while boxes and not fence and line.strip() and len(line) - len(line.lstrip()) <= boxes[-1]:
@@ -125,6 +130,9 @@ def lines_of(markdown: str, tokens: dict[str, str], *, folds: bool = False) -> l
             fence = match["fence"]
             out.append(quote + re.sub(r"\{\s*\.([\w+-]+)[^}]*\}|(?<=[a-z]) .*=.*$", r"\1", inner))
         elif box := BOX.match(line):
+            if box_is_solution(box) and not folds:
+                hidden = len(box["indent"])
+                continue
             title = plain(box["title"] or box["kind"].split()[-1].capitalize())
             folded = folds and not quote and box["form"].startswith("?")
             out += [f"{quote}> {f'<summary>{html.escape(title)}</summary>' if folded else f'**{title}**'}", f"{quote}>"]
@@ -135,6 +143,10 @@ def lines_of(markdown: str, tokens: dict[str, str], *, folds: bool = False) -> l
             text = INLINE.sub("", ATTRIBUTES.sub("", inner))
             out.append((quote + REFERENCE.sub(resolved, text)).rstrip())
     return out
+
+
+def box_is_solution(box: re.Match[str]) -> bool:
+    return SOLUTION in box["kind"].split()
 
 
 def resolved(reference: re.Match[str]) -> str:
