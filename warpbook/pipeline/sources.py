@@ -7,14 +7,14 @@ from functools import partial
 from markdown import Markdown
 from markdown.preprocessors import Preprocessor
 
-from warpbook.exercises import box
+from warpbook.exercises import box, overview
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
 from warpbook.source import changes, errata, glossary, tracks
 from warpbook.source.pages import EXPRESSION, Line
 
 WRITTEN = ("exercise",)  # directives with a name that become Markdown
-LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles")  # directives that become Markdown
+LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles", "exercises")  # and those without
 
 
 class Sources(Preprocessor):
@@ -46,6 +46,8 @@ def listed(what: str, context: Context) -> str:
     book, language, page = context.book, context.language, context.page
     if what.startswith(box.DIRECTIVE):
         return box.markdown(book, what.removeprefix(box.DIRECTIVE), language, page)
+    if what == "exercises":
+        return overview.markdown(book, language, page)
     if what == "changes":
         return "\n".join(changes.markdown(book, language))
     if what == "glossary":

@@ -49,7 +49,7 @@ BENCH = (
     f'<link rel="stylesheet" href="{WORKBENCH}workbench.css">'
     f'<script type="module" src="{WORKBENCH}workbench.js"></script></body>'
 )
-WANTS_BENCH = re.compile(rb'data-exercise="|class="language-cuda highlight"')
+WANTS_BENCH = re.compile(rb'data-(?:exercise|done)="|class="language-cuda highlight"')
 UNOWNED = 3600.0  # seconds after which such a folder without that file is nobody's
 ANYWHERE = ("0.0.0.0", "::")  # all addresses of this machine
 Response = tuple[str, list[tuple[str, str]], Iterable[bytes]]  # status, headers, body
