@@ -51,7 +51,7 @@ def test_its_markdown_version_has_no_solution(shown: Callable[..., Parsed]) -> N
     text = plain.markdown(parsed)
     assert secret not in text and "Solution" not in text
     assert "### Eight elements per thread" in text and "**Hint 3**" in text and text.endswith("After.\n")
-    assert secret in plain.markdown(parsed, folds=True)  # of notebooks, where it is folded
+    assert secret not in plain.markdown(parsed, folds=True)  # notebooks have cells for an exercise
 
 
 def test_an_exercise_that_is_not_there_is_named(shown: Callable[..., Parsed]) -> None:
