@@ -20,6 +20,9 @@ CAUSES = {
 }
 RATIOS = ("sectors_per_load", "sectors_per_store", "barriers_per_warp")  # hold at any size
 GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
+WASTED = 1.5  # sectors touched, over those that the bytes need: from here on the pattern of the lanes is to blame
+FEW_LANES = 24  # of 32, active on average: below this the line's divergence is named
+LONE_LANES = 2  # of 32, active in an access: up to this their number is named
 SLACK = 1.1  # at a size that nobody can foresee
 
 
@@ -97,6 +100,18 @@ def widest(operations: list[dict[str, Any]], kind: str) -> tuple[Row, float]:
     return worst, 32 * traffic["sectors"] / max(1, traffic["bytes"])
 
 
+def has_neighbours(operation: dict[str, Any]) -> bool:
+    """Whether its requests come from several lanes: 16 bytes may be one lane's."""
+    traffic = operation.get("global", {"bytes": 0, "requests": 0})
+    return bool(traffic["bytes"] > 16 * traffic["requests"])
+
+
+def waste(operations: list[dict[str, Any]], kind: str) -> float:
+    """Bytes of all sectors beyond those that the threads asked for."""
+    traffic = [one["global"] for one in operations if (one.get("global") or {}).get("access") == kind]
+    return float(sum(max(0, 32 * one["sectors"] - one["bytes"]) for one in traffic))
+
+
 def over(
     budget: Budget,
     found: dict[str, float],
@@ -123,17 +138,32 @@ def over(
         elif name == "instructions_per_warp":
             worst = most(lines, "instructions")
             everything = sum(row["instructions"] for row in lines) or 1
-            values |= {"share": round(100 * worst["instructions"] / everything)}
+            values |= {"share": round(100 * worst["instructions"] / everything), "lanes": worst.get("lanes", 32)}
         elif name.startswith("bytes"):
             kind = "load" if name == "bytes_loaded" else "store"
             worst = most(lines, f"{kind}_sectors")
+            widest_line, stride = widest(operations, kind)
+            wasteful = stride >= WASTED and waste(operations, kind) >= (value - limit) / 2
+            worst = widest_line if wasteful else worst
             values |= {"operation": "loaded" if kind == "load" else "stored"}
+            if wasteful:
+                values |= {"stride": f"{stride:.0f}" if stride < 7.5 else "far", "unused": round(100 - 100 / stride)}
+                values |= {"lanes": round(worst.get("lanes", 32) / worst.get("warps", 1))}
         else:
             worst = most(lines, {"diverged_branches": "diverged", "atomics": "atomics"}.get(name, "barriers"))
-        scattered = name.startswith("sectors_per") and stride < 1.5
+        cause = CAUSES[name]
+        if name.startswith("sectors_per") and stride < WASTED:
+            cause = "scattered"
+        elif name.startswith("bytes") and wasteful:
+            if has_neighbours(worst):
+                cause = "bytes-strided"
+            elif values["lanes"] <= LONE_LANES:
+                cause = "few-lanes"
+        elif name == "instructions_per_warp" and worst.get("diverged") and values["lanes"] < FEW_LANES:
+            cause = "diverged-instructions"
         exceeded.append(
             {
-                "cause": "scattered" if scattered else CAUSES[name],
+                "cause": cause,
                 "values": values,
                 "line": worst["line"],
                 "excess": value / max(limit, 1e-9),

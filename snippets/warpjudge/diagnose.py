@@ -10,6 +10,10 @@ import numpy as np
 
 from warpjudge.exercise import Cause, Failure
 
+# An element of a linear input and the output that counts it wrongly; the first that was found is said.
+PAIRS = ("counted-elsewhere", "left-out-of", "counted-again", "not-its-own")
+MOST_TIMES = 1 << 16  # that an element counts; more is no number of times, but what memory happened to hold
+EXP_RANGE, EXP_OVER, EXP_UNDER = 80.0, 90.0, -105.0  # expf: harmless up to ±80, infinite above 90, 0 below -105
 Where = dict[str, Any]  # {"kind": a row of messages.toml's [where], …}
 
 
@@ -43,7 +47,10 @@ def where_in(mask: np.ndarray) -> Where:
             whole = np.asarray(mask.all(axis=axis))
             if whole.any() and (mask.any(axis=axis) == whole).all() and whole[np.argmax(whole) :].all():
                 return {"kind": kind, "first": int(np.argmax(whole))}
-    return where(np.flatnonzero(mask), mask.size)
+    found = where(np.flatnonzero(mask), mask.size)
+    if mask.ndim > 1 and found["kind"] == "some":
+        found["list"] = ", ".join("".join(f"[{i}]" for i in place) for place in np.argwhere(mask)[:3].tolist())
+    return found
 
 
 def shown(value: Any) -> str:
@@ -66,8 +73,8 @@ def values(failure: Failure, index: int) -> dict[str, Any]:
 
 
 def cause_of(failure: Failure) -> Cause:
-    """The first explanation that fits; the exercise's own come first."""
-    for explain in (*failure.exercise.causes, *EXPLANATIONS):
+    """The first explanation that fits; the exercise's own come before the others where all was written."""
+    for explain in (not_written, *failure.exercise.causes, *EXPLANATIONS):
         if found := explain(failure):
             return found
     first = int(np.argmax(failure.wrong))
@@ -87,21 +94,77 @@ def not_finite(failure: Failure) -> Cause | None:
     if failure.got.dtype.kind != "f":
         return None
     bad = failure.wrong & ~np.isfinite(failure.got)
-    return Cause("nan", values(failure, int(np.argmax(bad)))) if bad.any() else None
+    if not bad.any():
+        return None
+    return overflowed(failure, bad) or Cause("nan", values(failure, int(np.argmax(bad))))
+
+
+def overflowed(failure: Failure, bad: np.ndarray) -> Cause | None:
+    """Results that are not finite exactly in rows whose exponentials overflow, or all become 0."""
+    for name, given in failure.inputs.items():
+        if np.ndim(given) != 2 or given.dtype.kind != "f" or bad.shape[:1] != given.shape[:1]:
+            continue
+        rows = bad.reshape(len(bad), -1).any(axis=1)
+        tops = given.astype(np.float64).max(axis=1)
+        if (np.abs(tops[rows]) < EXP_RANGE).any() or (np.abs(tops[~rows]) > EXP_RANGE).all():
+            continue
+        over = rows & (tops > 0)
+        alike = tops > EXP_OVER if over.any() else tops < EXP_UNDER
+        if (alike & ~rows).any():
+            continue  # another row of this kind came out finite
+        row = int(np.argmax(over if over.any() else rows))
+        at = int(np.argmax(bad.reshape(len(bad), -1)[row])) + row * (bad.size // len(bad))
+        about = {"input": name, "row": row, "largest": shown(tops[row])}
+        return Cause("exp-overflow" if over.any() else "exp-underflow", values(failure, at) | about)
+    return None
+
+
+def wrapped(failure: Failure) -> Cause | None:
+    """A whole number that is off by a multiple of 2^16 or 2^32: something on the way is too narrow."""
+    if failure.got.dtype.kind not in "iu" or failure.want.dtype.kind not in "iu":
+        return None
+    off = [abs(int(a) - int(b)) for a, b in zip(failure.got[failure.wrong], failure.want[failure.wrong], strict=True)]
+    for bits in (32, 16):
+        if 8 * failure.got.dtype.itemsize > bits and not any(one % (1 << bits) for one in off):
+            return Cause("wrapped", values(failure, int(np.argmax(failure.wrong))) | {"bits": bits})
+    return None
+
+
+def started_with(failure: Failure) -> Cause | None:
+    """A maximum or minimum over an axis that starts with a number instead of with the neutral element."""
+    got, want = failure.got, failure.want
+    if not any(np.ndim(given) > got.ndim for given in failure.inputs.values()):
+        return None
+    if not failure.wrong.any() or failure.wrong.all() or got.size < 3:
+        return None
+    start = got[failure.wrong].reshape(-1)[0]
+    if not (got[failure.wrong] == start).all() or len(set(want[failure.wrong].tolist())) < 2:
+        return None
+    for kind, sign in (("greatest", 1), ("least", -1)):
+        if (sign * want[failure.wrong] < sign * start).all() and (sign * want[~failure.wrong] >= sign * start).all():
+            return Cause(f"started-{kind}", values(failure, int(np.argmax(failure.wrong))))
+    return None
 
 
 def miscounted(failure: Failure) -> Cause | None:
     """What unit vectors showed of a linear result."""
     counts = failure.counts
-    if not counts:
+    if not (counts or failure.pairs):
         return None
     about = values(failure, int(np.argmax(failure.wrong))) | {"input": failure.exercise.linear}
     total = failure.inputs[failure.exercise.linear].size
+    for name in PAIRS:
+        if pairs := failure.pairs.get(name):
+            i, (output, more) = next(iter(pairs.items()))
+            shape = failure.inputs[failure.exercise.linear].shape
+            source = "".join(f"[{k}]" for k in np.unravel_index(i, shape))
+            about |= {"source": source, "target": place(failure, output), "where": where(pairs, total), "times": more}
+            return Cause(name, about | ({"other_at": place(failure, more)} if name == "counted-elsewhere" else {}))
     missing = [i for i, times in counts.items() if times == 0]
     if missing:
         return Cause("not-counted", about | {"where": where(missing, total)})
     times = set(counts.values())
-    if len(times) == 1 and (k := times.pop()) == int(k) and k > 1:
+    if len(times) == 1 and (k := times.pop()) == int(k) and 1 < k < MOST_TIMES:
         return Cause("counted-twice", about | {"times": int(k), "where": where(counts, total)})
     return Cause("miscounted", about | {"where": where(counts, total)})
 
@@ -134,10 +197,37 @@ def constant(failure: Failure) -> Cause | None:
     return None
 
 
+def forgets_before(failure: Failure) -> Cause | None:
+    """An output that is updated in place, without the value that it had."""
+    if failure.name not in failure.inputs:
+        return None
+    before = np.asarray(failure.inputs[failure.name], np.float64)
+    missing = failure.want.astype(np.float64) - before
+    with np.errstate(invalid="ignore", over="ignore"):
+        close = np.abs(failure.got.astype(np.float64) - missing) <= failure.bound + 1e-6 * np.abs(before)
+    if failure.wrong.any() and close[failure.wrong].all():
+        return Cause("forgets-before", values(failure, int(np.argmax(failure.wrong))))
+    return None
+
+
 def input_copied(failure: Failure) -> Cause | None:
     for name, given in failure.inputs.items():
-        if given.shape == failure.got.shape and given.size > 2 and np.array_equal(given, failure.got):
+        if given.size == failure.got.size > 2 and np.array_equal(given.reshape(-1), failure.got.reshape(-1)):
             return Cause("input-copied", values(failure, int(np.argmax(failure.wrong))) | {"input": name})
+    return None
+
+
+def shifted(failure: Failure) -> Cause | None:
+    """Every wrong element holds what belongs to the one a few places further on, or before."""
+    got, want, limit = failure.got.reshape(-1), failure.want.reshape(-1), failure.bound.reshape(-1)
+    bad = np.flatnonzero(failure.wrong.reshape(-1))
+    for shift in (sign * k for k in range(1, 64) for sign in (1, -1)):
+        here = bad[(bad + shift >= 0) & (bad + shift < want.size)]
+        if here.size >= max(8, 0.7 * bad.size):
+            there = here + shift
+            if (np.abs(got[here] - want[there]) <= limit[there]).all():
+                about = values(failure, int(here[0])) | {"shift": abs(shift), "other_at": place(failure, int(there[0]))}
+                return Cause("shifted", about)
     return None
 
 
@@ -175,6 +265,8 @@ def misplaced(failure: Failure) -> Cause | None:
             guess = [i // columns * pitch + i % columns for i, _ in known]
             if sum(g in o for g, (_, o) in zip(guess, known, strict=True)) >= 0.9 * len(known):
                 return Cause("pitch", about | {"pitch": pitch, "columns": columns})
+    if np.unique(want).size < want.size / 2:
+        return None  # among few values each is found somewhere
     return Cause("misplaced", about | {"other_at": place(failure, int(origin[0]))})
 
 
@@ -190,16 +282,43 @@ def factor(failure: Failure) -> Cause | None:
     return None
 
 
+def row_factor(failure: Failure) -> Cause | None:
+    """Every wrong row of a matrix is a multiple of the right one, each with a factor of its own."""
+    if failure.want.ndim != 2 or failure.want.dtype.kind != "f" or failure.want.shape[1] < 2:
+        return None
+    got, want = failure.got.astype(np.float64), failure.want
+    factors = {}
+    for row in np.flatnonzero(failure.wrong.any(axis=1)).tolist():
+        used = np.abs(want[row]) > 1e-30
+        if used.sum() < 2:
+            continue
+        ratios = got[row][used] / want[row][used]
+        if not np.allclose(ratios, ratios[0], rtol=1e-4):
+            return None
+        if abs(ratios[0] - 1) > 1e-3:
+            factors[row] = float(ratios[0])
+    if not factors:
+        return None
+    row = min(factors)
+    at = int(np.argmax(failure.wrong[row])) + row * want.shape[1]
+    return Cause("row-factor", values(failure, at) | {"row": row, "factor": f"{factors[row]:.4g}"})
+
+
 # What may be said better of another size; the last one is said only if there is nothing else.
-VAGUE = ("factor", "misplaced", "constant", "not-written", "miscounted", "nan", "different")
+VAGUE = (*(name for name in PAIRS if name != "counted-again"), "factor", "misplaced", "constant", "not-written",
+         "miscounted", "nan", "different")  # fmt: skip
 # What a finding of the checker's explains.
-EXPLAINED = ("miscounted", "nan", "different", "factor", "constant", "misplaced", "rounding")
+EXPLAINED = (*PAIRS, "miscounted", "nan", "different", "factor", "row-factor", "constant", "misplaced", "rounding")
 EXPLANATIONS: tuple[Callable[[Failure], Cause | None], ...] = (
-    not_written,
     not_finite,
+    forgets_before,
+    shifted,
     miscounted,
+    wrapped,
     low_precision,
     factor,
+    started_with,
+    row_factor,
     constant,
     input_copied,
     misplaced,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 import runpy
 import typing
@@ -141,6 +142,8 @@ class Failure:
     wrong: np.ndarray  # of booleans
     untouched: np.ndarray  # of booleans: as before the launch
     counts: dict[int, float] = field(default_factory=dict)  # of `linear`: how often an element counts, where not once
+    # By cause, of elements of `linear`: the output that shows it, and by the cause another output or how many times.
+    pairs: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +172,11 @@ class Exercise:
 
     name: str = field(init=False, default="")
     parameters: list[Parameter] = field(init=False, default_factory=list)
+
+    @property
+    def axes(self) -> list[str]:
+        """What the numbers of a size are called: as the parameters of `inputs` after `random`."""
+        return list(inspect.signature(self.inputs).parameters)[1:]
 
     def all_sizes(self, random: Random) -> list[Size]:
         """Every size to judge, the smallest first; where `sizes` knows how, some that nobody can foresee."""

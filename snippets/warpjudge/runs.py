@@ -20,6 +20,7 @@ from warpjudge.exercise import Cause, Exercise, Failure, Launch, Random, Size, a
 GUARD = 4096  # bytes, between any two buffers
 PROBED = 300  # unit vectors, at most
 UNWRITTEN = 0xCD  # softcuda fills new memory with it
+POISON = 0x5A  # the judge's, where that is not enough
 LAUNCH_SECONDS = 2.0
 
 
@@ -49,8 +50,10 @@ class Device:
         self.module = self.cuda.module_from_buffer(self.ptx)
         self.function = self.module.get_function(self.kernel)
 
-    def run(self, given: dict[str, Any], shapes: dict[str, tuple[int, ...]], launch: Launch) -> Done:
-        """One launch on fresh memory with a guard zone around every buffer."""
+    def run(
+        self, given: dict[str, Any], shapes: dict[str, tuple[int, ...]], launch: Launch, poison: int | None = None
+    ) -> Done:
+        """One launch on fresh memory with a guard zone around every buffer; `poison`: a byte to fill outputs with."""
         cuda, done = self.cuda, Done()
         pattern = np.frombuffer(os.urandom(GUARD), np.uint8)
         buffers: dict[str, Any] = {}
@@ -71,6 +74,8 @@ class Device:
             else:
                 size = int(np.prod(shapes[one.name])) * np.dtype(one.dtype).itemsize
                 buffers[one.name] = cuda.mem_alloc(max(1, size))
+                if poison is not None and size:
+                    cuda.memset_d8(buffers[one.name], poison, size)
             add_guard()
             arguments.append(buffers[one.name])
         try:
@@ -132,13 +137,24 @@ def fails(exercise: Exercise, given: dict[str, Any], want: dict[str, np.ndarray]
         if not wrong.any():
             continue
         if name in given:
-            before = np.asarray(given[name])
-            untouched = wrong & (got == before)
+            same = got == np.asarray(given[name])
+            untouched = join(wrong & same, same)
         else:
             raw = np.frombuffer(got.tobytes(), np.uint8).reshape(*got.shape, got.dtype.itemsize)
             untouched = wrong & (raw == UNWRITTEN).all(axis=-1)
         return Failure(exercise, size, launch, given, name, got, reference, np.asarray(bound), wrong, untouched)
     return None
+
+
+def join(untouched: np.ndarray, same: np.ndarray) -> np.ndarray:
+    """With what lies between and around them, if it has its old value as well: there a result may equal that value."""
+    flat, kept = untouched.reshape(-1).copy(), same.reshape(-1)
+    if flat.any():
+        first, last = int(np.argmax(flat)), flat.size - int(np.argmax(flat[::-1]))
+        first, last = 0 if kept[:first].all() else first, flat.size if kept[last:].all() else last
+        if kept[first:last].all():
+            flat[first:last] = True
+    return flat.reshape(untouched.shape)
 
 
 def shapes_of(want: dict[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
@@ -205,10 +221,12 @@ def most_telling(failures: list[Failure], device: Device | None) -> tuple[Failur
     small = [one for one in failures if one.want.size < 4 and len(one.inputs) and largest(one) < 4]
     rest = [one for one in failures if not any(one is other for other in small)]
     chosen = [*rest[:3], *rest[len(rest) // 2 :][:1], *rest[-1:], *small[:1]]
-    found = []
+    found: list[tuple[Failure, Cause]] = []
     for failure in chosen:
         if device:
-            probe(device, failure)
+            confirm_untouched(device, failure)
+            if not any(cause.name in diagnose.PAIRS for _, cause in found):  # once says enough, and takes time
+                probe(device, failure)
         cause = diagnose.cause_of(failure)
         if cause.name not in diagnose.VAGUE:
             return failure, cause
@@ -233,6 +251,19 @@ def keeps_state(device: Device, failure: Failure) -> Cause | None:
     return None
 
 
+def confirm_untouched(device: Device, failure: Failure) -> None:
+    """Launch with another poison: an output may hold the first because the kernel copied uninitialised memory."""
+    if failure.name in failure.inputs or not failure.untouched.any():
+        return
+    device.reload()
+    shapes = shapes_of(failure.exercise.expected(failure.inputs))
+    done = device.run(failure.inputs, shapes, failure.launch, POISON)
+    if not done.fault and not done.endless:
+        got = done.outputs[failure.name]
+        raw = np.frombuffer(got.tobytes(), np.uint8).reshape(*got.shape, got.dtype.itemsize)
+        failure.untouched = failure.untouched & (raw == POISON).all(axis=-1)
+
+
 def probe(device: Device, failure: Failure) -> None:
     """Run a linear kernel on unit vectors: how often does each element count?"""
     name = failure.exercise.linear
@@ -247,6 +278,8 @@ def probe(device: Device, failure: Failure) -> None:
         edges = {near + d for near in (0, 32, block, total, total // block * block) for d in range(-3, 4)}
         spread = np.linspace(0, total - 1, PROBED - len(edges)).astype(int).tolist()
         chosen = sorted(i for i in {*edges, *spread} if 0 <= i < total)  # type: ignore[assignment]
+    zeros = failure.inputs | {name: np.zeros_like(data)}
+    nothing = failure.exercise.expected(zeros)[failure.name].astype(np.float64)  # what the output holds already
     for i in chosen:
         unit = np.zeros(total, data.dtype)
         unit[i] = 1
@@ -256,12 +289,32 @@ def probe(device: Device, failure: Failure) -> None:
         done = device.run(given, shapes_of(want), failure.launch)
         if done.fault or done.endless:
             failure.counts.clear()
+            failure.pairs.clear()
             return
-        got = done.outputs[failure.name].astype(np.float64)
-        reference = want[failure.name].astype(np.float64)
+        got = done.outputs[failure.name].astype(np.float64) - nothing
+        reference = want[failure.name].astype(np.float64) - nothing
+        for cause, pair in pairs(got.reshape(-1), reference.reshape(-1)).items():
+            failure.pairs.setdefault(cause, {})[i] = pair
         if reference.sum() and not np.array_equal(got, reference):
             times = float(got.sum() / reference.sum())
             failure.counts[i] = times if np.isfinite(times) else -1.0
+
+
+def pairs(got: np.ndarray, reference: np.ndarray) -> dict[str, tuple[int, int]]:
+    """What one element does to which output: by cause, the output, and another one or how many times."""
+    missing, extra = np.flatnonzero((reference != 0) & (got == 0)), np.flatnonzero((reference == 0) & (got != 0))
+    several = np.count_nonzero(reference) > 1  # otherwise how often it counts says enough
+    found = {}
+    if missing.size and extra.size and not several:
+        return {"counted-elsewhere": (int(missing[0]), int(extra[0]))}
+    if missing.size and several:
+        found["left-out-of"] = (int(missing[0]), 0)
+    times = np.divide(got, reference, out=np.zeros_like(got), where=reference != 0)
+    if several and np.isfinite(times).all() and (more := np.flatnonzero((times > 1) & (times == np.rint(times)))).size:
+        found["counted-again"] = (int(more[0]), int(times[more[0]]))
+    if extra.size:
+        found["not-its-own"] = (int(extra[0]), 0)
+    return found
 
 
 def count(exercise: Exercise, ptx: str, kernel: str, seed: int, size: Size) -> dict[str, Any]:

@@ -30,9 +30,17 @@ def word(name: str, language: str, **values: Any) -> str:
     return fill(row[language], values) if row else name
 
 
-def size_words(size: list[int], exercise_sizes: str = "") -> str:
-    names = exercise_sizes or ("n" if len(size) == 1 else "")
-    return f"{names} = {size[0]}" if len(size) == 1 else " × ".join(map(str, size))
+def size_words(size: list[int], axes: list[str] | None = None) -> str:
+    """ "n = 33", "3 × 4", or with the names of three and more numbers: "n = 97, blocks = 7, threads = 5"."""
+    if len(size) == 2 or (len(size) > 2 and len(axes or []) != len(size)):
+        return " × ".join(map(str, size))
+    names = (axes or []) if len(size) > 1 else ["n"]
+    return ", ".join(f"{name} = {value}" for name, value in zip(names, size, strict=True))
+
+
+def number(value: float) -> str:
+    """Whole numbers in full, in groups of three."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
 
 
 def where(value: dict[str, Any], language: str) -> str:
@@ -40,7 +48,7 @@ def where(value: dict[str, Any], language: str) -> str:
 
 
 def sentence(cause: str, values: dict[str, Any], language: str, size: list[int] | None = None,
-             text: dict[str, str] | None = None) -> str:  # fmt: skip
+             text: dict[str, str] | None = None, axes: list[str] | None = None) -> str:  # fmt: skip
     """The sentence of a cause with its values; an exercise's own `text` comes first."""
     filled: dict[str, Any] = {}
     for key, value in values.items():
@@ -53,11 +61,13 @@ def sentence(cause: str, values: dict[str, Any], language: str, size: list[int] 
         elif key in ("first", "second") and isinstance(value, dict):
             name = "thread_of" if value.get("block") else "thread"
             filled[key] = word(name, language, **value)
+        elif key == "limit" and value >= 1000:
+            filled[key] = number(value)
         elif isinstance(value, float) and value == int(value) and key != "limit" and abs(value) >= 100:
             filled[key] = f"{int(value):,}"
         else:
             filled[key] = value
-    filled["size"] = size_words(size) if size else ""
+    filled["size"] = size_words(size, axes) if size else ""
     if "only" not in filled:
         filled["only"] = ""
     template = (text or {}).get(language) or table()["cause"][cause][language]
@@ -67,7 +77,7 @@ def sentence(cause: str, values: dict[str, Any], language: str, size: list[int] 
 
 def singular(text: str) -> str:
     return re.sub(
-        r"\b1(?:\.0)? (barrier|byte|bank conflict|time|rounding|request|element|instruction)s\b", r"1 \1", text
+        r"(?<![\d.,])1(?:\.0)? (barrier|byte|bank conflict|time|rounding|request|element|instruction)s\b", r"1 \1", text
     )
 
 
@@ -84,7 +94,7 @@ def counters(found: dict[str, float], budget: dict[str, float], language: str) -
         value = found[name]
         text = f"{value:.1f}" if name.startswith("sectors") or (value < 10 and value != int(value)) else f"{value:,.0f}"
         limit = budget.get(name)
-        tail = fill(rows["budget"][language], {"limit": f"{limit:g}"}) if limit else ""
+        tail = fill(rows["budget"][language], {"limit": number(limit)}) if limit else ""
         parts.append(fill(rows[name][language], {"value": text}) + tail)
     comma, mark = ("，", "；") if language == "zh" else (", ", "; ")
     line = mark + comma.join(parts) if parts else ""

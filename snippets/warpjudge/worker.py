@@ -26,6 +26,7 @@ MOST_MESSAGES = 5
 PRINTED = 16 << 10
 CHILD_SECONDS = 15
 AT_ONCE = 2  # of several answers
+AT_LOADS = ("not-counted", "counted-twice", "miscounted", "wrapped")  # named where elements come in
 WRONG_FIRST = ("outside", "input-changed")
 
 
@@ -152,6 +153,7 @@ class Judgement:
         self.cache = Path(job["cache"]) if job.get("cache") else None
         self.exercise: Exercise
         self.section = self.printed = ""
+        self.axes: list[str] = []
 
     def verdict(self) -> dict[str, Any]:
         found = blank(self.job)
@@ -160,7 +162,7 @@ class Judgement:
             return self.done(found | {"verdict": "compile", "messages": messages})
         compilation = compiler.Compilation(source, self.folder, self.cache, self.job["compile_seconds"])
         self.exercise = load(self.job["folder"])
-        self.section = self.job.get("section", "")
+        self.section, self.axes = self.job.get("section", ""), self.exercise.axes
         import_everything()
         self.compiled = compilation.wait()
         if messages := self.compile_messages():
@@ -207,7 +209,7 @@ class Judgement:
         self, kind: str, cause: str, values: dict[str, Any], lines: list[int] | None = None,
         size: list[int] | None = None, text: dict[str, str] | None = None, section: str = "",
     ) -> dict[str, Any]:  # fmt: skip
-        sentence = words.sentence(cause, values, self.language, size, text)
+        sentence = words.sentence(cause, values, self.language, size, text, self.axes)
         return message(kind, cause, sentence, lines, section or words.section(cause) or self.section)
 
     # --- running ---
@@ -334,14 +336,19 @@ class Judgement:
         ]
 
     def cause_messages(self, causes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        from warpjudge.diagnose import PAIRS
+
         out = []
         stores = self.compiled.lines_that("st.global") + [
             line for kind in ("red.global", "atom.global", "red.", "atom.") for line in self.compiled.lines_that(kind)
         ]
         loads = self.compiled.lines_that("ld.global")
+        reads = [*self.compiled.lines_that("ld.shared"), *loads]
         for one in causes:
             values = one["values"]
-            lines = loads if one["cause"] in ("not-counted", "counted-twice", "miscounted") and loads else stores
+            lines = loads if one["cause"] in AT_LOADS and loads else stores
+            if one["cause"] in PAIRS and reads:
+                lines = reads
             lines = list(dict.fromkeys(lines))
             if one["cause"] == "not-written" and not stores:
                 lines = []
@@ -428,6 +435,8 @@ def ordered(findings: list[dict[str, Any]], causes: list[dict[str, Any]]) -> lis
     """A fault or race explains a wrong result and comes before it; findings at one line are said once."""
     from warpjudge.diagnose import EXPLAINED
 
+    races = [set(one["lines"]) for one in findings if one["cause"] == "race"]
+    findings = [one for one in findings if one["cause"] != "warp-synchronous" or set(one["lines"]) not in races]
     if findings:
         causes = [one for one in causes if one["cause"] not in EXPLAINED]
     first = [one for one in causes if one["cause"] in WRONG_FIRST]

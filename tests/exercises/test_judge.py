@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from warpjudge import ExerciseError, Judge, load, words
+from warpjudge import Budget, ExerciseError, Judge, counters, load, runs, words
 from warpjudge.diagnose import where
 
 from warpbook.book import here
@@ -284,3 +285,61 @@ def test_sums_in_half_precision_are_caught_as_rounding(judge: Judge, tmp_path: P
 def test_a_tolerance_that_half_precision_meets_is_found(tmp_path: Path) -> None:
     assert not load(own(tmp_path, 41)).is_too_loose((40,))
     assert load(own(tmp_path, 100_000)).is_too_loose((40,))
+
+
+def test_a_size_of_three_numbers_names_them() -> None:
+    assert words.size_words([97]) == "n = 97"
+    assert words.size_words([3, 4], ["rows", "cols"]) == "3 × 4"
+    assert words.size_words([97, 7, 5], ["n", "blocks", "threads"]) == "n = 97, blocks = 7, threads = 5"
+    grid_stride = load(BOOK.root / "exercises/programming-model/grid-stride")
+    assert grid_stride.axes == ["n", "blocks", "threads"]
+
+
+@pytest.mark.parametrize(
+    ("got", "reference", "expected"),
+    [
+        ([1, 1, 0, 0], [1, 1, 1, 0], {"left-out-of": (2, 0)}),
+        ([3, 1, 1, 0], [1, 1, 1, 0], {"counted-again": (0, 3)}),
+        ([1, 1, 1, 1], [1, 1, 1, 0], {"not-its-own": (3, 0)}),
+        ([0, 0, 5, 0], [0, 5, 0, 0], {"counted-elsewhere": (1, 2)}),
+        ([0, 10, 0, 0], [0, 5, 0, 0], {}),  # how often it counts says enough
+        ([1, 1, 1, 0], [1, 1, 1, 0], {}),
+    ],
+)
+def test_a_unit_vector_shows_which_output_counts_it(
+    got: list[float], reference: list[float], expected: dict[str, tuple[int, int]]
+) -> None:
+    assert runs.pairs(np.array(got, float), np.array(reference, float)) == expected
+
+
+def test_what_an_in_place_kernel_left_alone_includes_results_that_equal_the_old_value() -> None:
+    wrong = np.array([False, False, True, False, True, True, False])
+    same = np.array([False, False, True, True, True, True, True])  # elements 3 and 6 would not change either
+    assert runs.join(wrong, same).tolist() == [False, False, True, True, True, True, True]
+    apart = np.array([False, False, True, False, True, True, False])  # element 3 was written
+    assert runs.join(wrong, apart).tolist() == wrong.tolist()
+
+
+@pytest.mark.parametrize(
+    ("lanes", "sectors", "expected"),
+    [(32, 32, "bytes-strided"), (1, 8, "few-lanes"), (32, 4, "bytes")],
+)
+def test_too_many_bytes_are_explained_by_the_pattern_of_the_lanes(lanes: int, sectors: int, expected: str) -> None:
+    used = 16 if expected == "few-lanes" else 128  # bytes per request
+    operation = {
+        "line": 7,
+        "warps": 10,
+        "lanes": 10 * lanes,
+        "global": {"access": "load", "requests": 10, "sectors": 10 * sectors, "bytes": 10 * used},
+    }
+    row = {"line": 7, "load_sectors": 10 * sectors}
+    [found] = counters.over(Budget(at=32, bytes_loaded=32), {"bytes_loaded": 320.0 * sectors}, [row], [operation])
+    assert (found["cause"], found["line"]) == (expected, 7)
+
+
+def test_memory_copied_before_it_was_written_is_not_called_unwritten(judge: Judge) -> None:
+    body = "    __shared__ float tile[256];\n    int i = blockIdx.x * 2048 + threadIdx.x;\n"
+    body += "    for (int k = 0; k < 8; ++k, i += 256) if (i < n) y[i] = k < 4 ? a * x[i] : tile[threadIdx.x];"
+    found = causes(judge(ONE.folder, kernel(body), seed=3))
+    assert "uninitialised" in found
+    assert "part-not-written" not in found

@@ -18,6 +18,7 @@ from addresses import url
 from warpbook.blocks import ends
 from warpbook.book import Book, here
 from warpbook.check import audit, links, search_rank
+from warpbook.exercises import exercises
 from warpbook.exports import downloads, offline, pdf
 from warpbook.pipeline import typography
 from warpbook.site import policy, search
@@ -81,6 +82,47 @@ def test_the_contributors_pages_are_in_english_only_and_exported_nowhere(site: P
         text = (site / "zh" / name / "index.html").read_text("utf-8")
         [link] = re.findall(r'<a href="([^"]*)" class="md-nav__link">\s*<span[^>]*>\s*开发者文档（英文）', text)
         assert (site / "zh" / name / link).resolve() == (site / "developers").resolve()
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def text_of(file: Path) -> str:
+    """What a file of the site says, without blanks: of a page its text, of a notebook its cells."""
+    text = file.read_text("utf-8", errors="replace")
+    if file.suffix == ".html":
+        text = html.unescape(re.sub(r"<[^>]+>", "", text))
+    elif file.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return squeezed(text.replace("\\n", "\n"))
+
+
+def test_a_solution_is_only_where_it_is_folded(book: Book, site: Path) -> None:
+    kinds = (".html", ".md", ".txt", ".json", ".ipynb", ".js", ".xml")
+    texts = {file: text_of(file) for file in site.rglob("*") if file.suffix in kinds}
+    for one in exercises.all(book):
+        answer = squeezed(one.solution.partition(exercises.BEGIN)[2].partition(exercises.END)[0])
+        stem = url(book.page_of(one.article, "en") or Path(), book.docs / "en").removesuffix("/")
+        pages = [site / place / stem / "index.html" for place in ("", "zh/")]
+        books = [site / place / f"{stem}.ipynb" for place in ("", "zh/")]
+        assert {file for file, text in texts.items() if answer in text} == {*pages, *books}
+        for page in pages:
+            [fold] = re.findall(
+                rf'data-exercise="?{one.name}\b.*?<details class="success wb-solution">(.*?)</details>',
+                page.read_text("utf-8"),
+                re.DOTALL,
+            )
+            assert answer in squeezed(html.unescape(re.sub(r"<[^>]+>", "", fold))) and texts[page].count(answer) == 1
+        for notebook in books:
+            cells = json.loads(notebook.read_text("utf-8"))["cells"]
+            at = [i for i, cell in enumerate(cells) if f"%%judge {one.name}\n" in cell["source"]]
+            assert [answer in squeezed("".join(cells[i]["source"])) for i in at] == [False, True]
+            assert cells[at[1]]["metadata"]["jupyter"]["source_hidden"]
+
+
+def test_exercises_are_ticked(served: str, look: Callable[..., None]) -> None:
+    look("exercises.mjs", served)
 
 
 PLACES = {"en": "", "zh": "zh/"}

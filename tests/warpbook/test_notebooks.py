@@ -9,6 +9,7 @@ import html
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -126,7 +127,8 @@ def test_an_article_s_notebook_prints_what_is_recorded(article, elsewhere, tmp_p
     text = taken(article)
     outputs = run_in_jupyter(text, elsewhere, tmp_path)
     codes = [source(cell) for cell in cells_of(text, "code")]
-    blocks = [out for code, out in zip(codes[2:], outputs[2:], strict=True) if not code.startswith("%%writefile")]
+    others = ("%%writefile", "%%judge")
+    blocks = [out for code, out in zip(codes[2:], outputs[2:], strict=True) if code and not code.startswith(others)]
     record = records.read(BOOK, SOFTCUDA, article)
     kept = [entry["stdout"] for entry in record["blocks"]["printed"]]
     assert len(blocks) == len(kept)
@@ -142,6 +144,23 @@ def test_a_cell_that_the_device_cannot_serve_is_skipped_and_says_so(small, write
     text = small_page(small, write, f"# X\n\n```python\n{first}\n```\n\n```python\nprint(2)\n```\n")
     *_, skipped, after = run_in_jupyter(text, elsewhere, tmp_path)
     assert skipped.startswith("skipped: needs compute capability 99.0") and after == "2\n"
+
+
+def test_the_judge_says_of_a_stub_that_it_is_wrong_and_of_the_solution_that_it_is_right(
+    small, write, elsewhere, tmp_path
+):
+    """In an empty folder, by an environment that does not know the book; a line is the cell's own."""
+    name = "memory-access/eight-per-thread"
+    shutil.copytree(BOOK.root / "exercises" / name, small.root / "exercises" / name)
+    shutil.copytree(BOOK.snippets / "warpjudge", small.snippets / "warpjudge")
+    page = Page(small, write("docs/en/memory-access.md", f"# X\n\n```python\n1\n```\n\n{{{{ exercise:{name} }}}}\n"))
+    text = plain.markdown(parse(page, "en", Values(small)), folds=True)
+    made = json.loads(notebooks.of_page(page, text, "en", HOME, "H200"))
+    stub, unfinished, *_ = (cell for cell in made["cells"] if source(cell).startswith("%%judge") or not source(cell))
+    unfinished["source"] = source(stub).replace("// end of", "y[0] = oops;\n// end of")
+    judged = [out for out in run_in_jupyter(json.dumps(made), elsewhere, tmp_path)[3:] if out]
+    assert [one.split()[0] for one in judged] == ["wrong", "error", "right"]
+    assert "oops" in judged[1] and f"line {source(stub).splitlines().index('    // end of your code') + 1}" in judged[1]
 
 
 # -- the first cells ---------------------------------------------------------------------------------------------------
@@ -225,6 +244,19 @@ def test_without_a_gpu_and_a_repository_two_lines_say_what_to_do(tmp_path, monke
     done = run_setup(tmp_path, setup_cell(language), {}, {})
     missing, advice = done.stderr.partition("SetupError: ")[2].splitlines()
     assert done.returncode and "softcuda" in missing and "Colab" in advice and f"{HOME}softcuda/" in advice
+
+
+def test_with_a_gpu_softcuda_is_installed_when_the_judge_needs_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_REPOSITORY", "o/r")
+    cell = f"{setup_cell()}\nprint('asked')\nneed_softcuda('one')\nneed_softcuda('two')"
+    said = run_setup(tmp_path, cell, {"pip/__main__.py": PIP}, GPU).stdout.partition("asked\n")[2]
+    assert said == "python -m pip install --quiet softcuda @ git+https://github.com/o/r#subdirectory=softcuda\n"
+
+
+def test_without_a_repository_the_judge_says_what_it_needs(tmp_path, monkeypatch):
+    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
+    done = run_setup(tmp_path, f"{setup_cell()}\nneed_softcuda('why\\nhow')", {"pip/__main__.py": PIP}, GPU)
+    assert done.stderr.partition("SetupError: ")[2].splitlines() == ["why", "how"]
 
 
 def test_what_pip_cannot_install_is_said_in_two_lines(tmp_path):

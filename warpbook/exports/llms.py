@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from warpbook.book import Book
+from warpbook.exercises import exercises
+from warpbook.exports import plain
 from warpbook.source.pages import Page
 
 HEADS = {
@@ -25,14 +27,41 @@ Each page in Markdown, with the outputs of its blocks and the numbers of its cha
 ## 页面
 """,
 }
+TASKS = {
+    "en": """
+## Exercises
+
+Kernels to write, judged without a GPU by `warpbook judge NAME` in a clone of the book. Each task is at the end of its
+page.
+
+""",
+    "zh": """
+## 练习
+
+动手写核函数。在本书代码仓库的副本中用 `warpbook judge 题名` 判题，不需要 GPU。题目在各页末尾。
+
+""",
+}
 
 
 def index(book: Book, language: str, url: str) -> str:
-    """llms.txt of one language (https://llmstxt.org): pages in reading order, each with what it is about."""
+    """llms.txt of one language (https://llmstxt.org): pages in reading order, each with what it is about; exercises."""
     lines = [HEADS[language].format(url=url)]
     for path in book.in_reading_order(language):
         page = Page(book, path)
         name = path.relative_to(book.docs / language).as_posix()
         about = page.text("description")
         lines.append(f"- [{page.title}]({url}{name}){': ' + about if about else ''}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + tasks(book, language, url)
+
+
+def tasks(book: Book, language: str, url: str) -> str:
+    """The exercises with the first paragraph of each question, and no solution."""
+    lines = []
+    for one in exercises.all(book):
+        path = book.page_of(one.article, language)
+        if path:
+            place = f"{url}{path.relative_to(book.docs / language).as_posix()}"
+            asked = " ".join(plain.joined(one.question[language].split("\n\n")[0]).split())
+            lines.append(f"- [{plain.literally(one.title[language])}]({place}) (`{one.name}`): {asked}")
+    return TASKS[language] + "\n".join(lines) + "\n" if lines else ""

@@ -4,6 +4,9 @@ Its first cell finds a GPU or softcuda and installs NumPy and PyCUDA. The second
 the code imports. Both are folded; their code is in first_cells/. All files go to snippets/ beside the notebook, as they
 lie in the book, and Python looks for modules where it does for a page. A kernel is a cell of its own, in front of the
 first that needs it.
+
+An exercise is its task, a cell with the stub that the judge reads when it is run, three empty cells, and the solution,
+folded. The judge (snippets/warpjudge/) and each exercise's judge.py travel with the other files.
 """
 
 from __future__ import annotations
@@ -14,18 +17,23 @@ import bz2
 import hashlib
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 from warpbook.blocks import ends
 from warpbook.book import BOOKS, Book
+from warpbook.exercises import box, commands, exercises
 from warpbook.exports import plain
 from warpbook.run.hashes import needed
 from warpbook.source.pages import Page
 
 CODE = Path(__file__).with_name("first_cells")
 OR_SKIP = (CODE / "or_skip.py").read_text("utf-8")
+JUDGE = "warpjudge"  # the package under snippets/
+EMPTY = 3  # cells between a stub and its solution
 MAY_SKIP = re.compile(r"\bwb\.(?:needs\(|SKIPPED\b)")
 SKIPS_AT_ONCE = re.compile(r"^wb\.needs\(", re.MULTILINE)  # a module, when it is imported
 LONG_KERNEL = 60  # lines; a longer one is folded
@@ -46,13 +54,19 @@ WORDS: dict[str, dict[str, Any]] = {
         "run the cell. A cell that needs a newer GPU says so and is skipped.",
         "program": f"This is [a program of {{book}}]({{url}}) as a notebook. {FIRST['en']}",
         "setup": "Set-up: find a GPU or softcuda, install NumPy and PyCUDA",
-        "helpers": "Helpers: write {count} to snippets/",
+        "helpers": "Helpers: write {count} to {folders}",
         "files": ("1 file", "{} files", ", "),
+        "folders": " and ",
         "packed": "PACKED holds {names}: JSON from path to text, compressed with bz2. Its SHA-256 is {hash}.",
         "no_device": "There is no GPU here, and softcuda is not installed.\n"
         "On Colab, choose Runtime > Change runtime type > T4 GPU. Elsewhere, install softcuda: {install} "
         "(what it is: {url}).",
         "not_ready": "This needs a C++ compiler, and a GPU with the CUDA toolkit (nvcc) or softcuda: {install}",
+        "exercise": "Write your kernel between the two comments of the next cell and run the cell: the verdict appears "
+        "below it. The judge uses softcuda, with or without a GPU. {minutes} minutes, difficulty {difficulty} of 3.",
+        "solution": "A solution to this exercise is in the next cell, which is folded.",
+        "no_judge": "The judge needs softcuda, also where there is a GPU, and softcuda is not installed.\n"
+        "Install it: {install} (what it is: {url}).",
         "clone": "pip install ./softcuda in a clone of the book's repository",
     },
     "zh": {
@@ -61,13 +75,19 @@ WORDS: dict[str, dict[str, Any]] = {
         "需要更新的 GPU 的单元格会说明原因并跳过。",
         "program": f"这是《{{book}}》[一个程序]({{url}})的 Notebook 版，{FIRST['zh']}",
         "setup": "准备环境：查找 GPU 或 softcuda，安装 NumPy 和 PyCUDA",
-        "helpers": "辅助文件：把 {count}写到 snippets/",
+        "helpers": "辅助文件：把 {count}写到 {folders}",
         "files": ("1 个文件", "{} 个文件", "、"),
+        "folders": " 和 ",
         "packed": "PACKED 内含 {names}：从路径到文本的 JSON，用 bz2 压缩，SHA-256 为 {hash}。",
         "no_device": "这里没有 GPU，也没有安装 softcuda。\n"
         "在 Colab 中，请选择“代码执行程序 > 更改运行时类型 > T4 GPU”；在其他环境中，请安装 softcuda："
         "{install}（简介见 {url}）。",
         "not_ready": "运行程序需要 C++ 编译器，以及带 CUDA 工具包（nvcc）的 NVIDIA GPU 或 softcuda：{install}",
+        "exercise": "在下一个单元格的两行注释之间写出你的核函数，运行这个单元格，判题结果就显示在它下面。"
+        "判题在 softcuda 上进行，有没有 GPU 都一样。约 {minutes} 分钟，难度 {difficulty}/3。",
+        "solution": "下一个单元格是这道练习的参考答案，已折叠。",
+        "no_judge": "判题需要 softcuda（有 GPU 时也一样），而这里没有安装。\n"
+        "请安装 softcuda：{install}（简介见 {url}）。",
         "clone": "在本书代码仓库的副本中执行 pip install ./softcuda",
     },
 }
@@ -116,7 +136,13 @@ def of_page(page: Page, text: str, language: str, home: str, device: str) -> str
     body: list[dict[str, Any]] = []
     written: set[str] = set()
     may_skip = False
-    for one in plain.cells(with_links(with_notes(rest), path, home)):
+    judged: list[str] = []  # exercises
+    linked = partial(with_links, path=path, home=home)
+    for one in plain.cells(linked(with_notes(rest))):
+        if one.kind == "exercise":
+            judged.append(one.source)
+            body += exercise_cells(page.book, one.source, language, linked)
+            continue
         if one.kind == "markdown":
             body += [cell("markdown", part) for part in sections(with_definitions(one.source))]
             continue
@@ -127,11 +153,13 @@ def of_page(page: Page, text: str, language: str, home: str, device: str) -> str
         may_skip = may_skip or bool(skips)
         made = cell("code", or_skip(one.source) if skips else one.source, outputs(one.output, one.caption))
         body.append({**made, "metadata": HIDDEN_ANSWER} if one.folded else made)
+    files |= judge_files(page.book, judged)
+    then = [*[OR_SKIP] * may_skip, *[judge_magic(page.book, language, home)] * bool(judged)]
     return as_text(
         [
             cell("markdown", f"{title}\n\n{about}"),
             setup(language, home),
-            helpers(files, kernels, page.article, language, OR_SKIP if may_skip else ""),
+            helpers(files, kernels, page.article, language, "\n\n".join(then)),
             *body,
         ]
     )
@@ -155,11 +183,27 @@ def needed_files(book: Book, codes: list[str], article: str, where: str) -> tupl
     return files, kernels
 
 
+def judge_files(book: Book, names: list[str]) -> dict[str, str]:
+    """What the judge of these exercises needs: path from the book's root to text. No solution is among it."""
+    if not names:
+        return {}
+    package = [path for path in (book.snippets / JUDGE).iterdir() if path.suffix in (".py", ".toml")]
+    declared = [exercises.find(book, name).folder / "judge.py" for name in names]
+    return {book.relative(path): path.read_text("utf-8") for path in sorted([*package, *declared])}
+
+
+def softcuda_source() -> str:
+    """What pip installs; empty where nobody knows the book's repository."""
+    return f"softcuda @ git+https://github.com/{ends.repository()}#subdirectory=softcuda" if ends.repository() else ""
+
+
+def how_to_install(language: str) -> str:
+    return f"pip install '{softcuda_source()}'" if softcuda_source() else str(WORDS[language]["clone"])
+
+
 def setup(language: str, home: str) -> dict[str, Any]:
     """The cell that finds a device and installs what is missing, or says in two lines what to do."""
-    words = WORDS[language]
-    source = f"softcuda @ git+https://github.com/{ends.repository()}#subdirectory=softcuda" if ends.repository() else ""
-    install = f"pip install '{source}'" if source else words["clone"]
+    words, source, install = WORDS[language], softcuda_source(), how_to_install(language)
     constants = {
         "SOFTCUDA": source,
         "NO_DEVICE": words["no_device"].format(install=install, url=f"{home}softcuda/"),
@@ -181,10 +225,19 @@ def helpers(
     }
     one, many, comma = words["files"]
     count = one if len(files) == 1 else many.format(len(files))
-    names = comma.join(Path(path).name for path in files)
+    names = comma.join(dict.fromkeys(shown(path) for path in files))
+    tops = sorted({f"{path.split('/')[0]}/" for path in files} or {"snippets/"})
     about = words["packed"].format(names=names, hash=hashlib.sha256(packed).hexdigest())
-    code = filled("unpack.py", words["helpers"].format(count=count), constants).replace("ABOUT", about, 1)
+    title = words["helpers"].format(count=count, folders=words["folders"].join(tops))
+    code = filled("unpack.py", title, constants).replace("ABOUT", about, 1)
     return cell("code", f"{code}\n\n{then}" if then else code, folded=True)
+
+
+def shown(path: str) -> str:
+    """A file's name in the list of what is packed; the judge is one."""
+    if path.startswith(f"snippets/{JUDGE}/"):
+        return f"{JUDGE}/"
+    return path if path.startswith(f"{exercises.FOLDER}/") else Path(path).name
 
 
 def filled(name: str, title: str, constants: dict[str, Any]) -> str:
@@ -293,6 +346,36 @@ def cell(
     out: dict[str, Any] = {"cell_type": kind, "metadata": HIDDEN if folded else {}}
     out["source"] = source.strip("\n").splitlines(keepends=True)
     return out if kind == "markdown" else {**out, "execution_count": None, "outputs": printed or []}
+
+
+def exercise_cells(book: Book, name: str, language: str, linked: Callable[[str], str]) -> list[dict[str, Any]]:
+    """The task with its hints; the stub, which is judged when the cell is run; empty cells; the solution, folded."""
+    one, words = exercises.find(book, name), WORDS[language]
+    about = words["exercise"].format(minutes=one.minutes, difficulty=one.difficulty)
+    hints = [
+        f"<details>\n<summary>{box.WORDS[language]['hint'].format(i)}</summary>\n\n{hint}\n\n</details>"
+        for i, hint in enumerate(one.hints[language], 1)
+    ]
+    task = linked("\n\n".join([f"### {one.title[language]}", plain.joined(one.question[language]), about, *hints]))
+    return [
+        cell("markdown", task),
+        cell("code", f"%%judge {name}\n{one.stub}"),
+        *[cell("code", "")] * EMPTY,
+        cell("markdown", words["solution"]),
+        {**cell("code", f"%%judge {name}\n{one.solution}"), "metadata": HIDDEN_ANSWER},
+    ]
+
+
+def judge_magic(book: Book, language: str, home: str) -> str:
+    """The code of `%%judge`, which judges the cell that it begins."""
+    places = {path.stem: path.relative_to(book.docs / language).as_posix() for path in book.pages(language)}
+    constants = {
+        "LANGUAGE": language,
+        "NO_JUDGE": WORDS[language]["no_judge"].format(install=how_to_install(language), url=f"{home}softcuda/"),
+        "KINDS": {kind: commands.WORDS[language][kind] for kind in commands.COLOURS},
+        "PAGES": {name: published(place, home) for name, place in sorted(places.items()) if name != "index"},
+    }
+    return filled("judge.py", "", constants)
 
 
 def or_skip(code: str) -> str:

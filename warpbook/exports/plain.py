@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import groupby
 
+from warpbook.exercises.box import SOLUTION
 from warpbook.pipeline.directives import SOURCES
 from warpbook.pipeline.parsed import Parsed
 from warpbook.records.values import substitute
@@ -37,16 +38,21 @@ SILENT = {"script", "style", "button", "select", "label", "svg"}  # a drawing's 
 def markdown(parsed: Parsed, *, folds: bool = False) -> str:
     """A page that was read as Markdown that needs nothing else.
 
-    `folds`: the title of a box that the page folds is `<summary>…</summary>`, by which `cells` finds it.
+    `folds`: the title of a box that the page folds is `<summary>…</summary>`, by which `cells` finds it, and of an
+    exercise there is but its name. Otherwise an exercise is its task, its stub and its hints: no export has a solution
+    that its reader would see unasked.
     """
-    return tidy("\n".join(lines_of(*flat(parsed), folds=folds)))
+    return tidy("\n".join(lines_of(*flat(parsed, folds=folds), folds=folds)))
 
 
 CJK = r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"
 STOPS = "，。；：、！？）」』】》"  # full-width: they carry their own blank
 
 
-def flat(parsed: Parsed) -> tuple[str, dict[str, str]]:
+EXERCISE = re.compile(r'<div class="wb-exercise" data-exercise="(?P<name>[\w/-]+)" markdown>')  # up to its </div>
+
+
+def flat(parsed: Parsed, *, folds: bool = False) -> tuple[str, dict[str, str]]:
     """The page's lines, values in them, with a token for what is no Markdown; and the HTML of each token."""
     lines: list[str] = []
     tokens: dict[str, str] = {}
@@ -63,6 +69,10 @@ def flat(parsed: Parsed) -> tuple[str, dict[str, str]]:
         text = parsed.lines[i].text
         indent = text[: len(text) - len(text.lstrip())]
         alone = EXPRESSION.fullmatch(text.strip())
+        if folds and (exercise := EXERCISE.fullmatch(text)):
+            lines += ["", named(exercise["name"]), ""]
+            i, fresh = after_div(parsed, i), True
+            continue
         if one := parsed.listings.get(i):
             end = i + len(one.block.lines) + 2
             fence, *rest = (line.text for line in parsed.lines[i:end])
@@ -79,6 +89,21 @@ def flat(parsed: Parsed) -> tuple[str, dict[str, str]]:
     return "\n".join(with_heading(lines, SOURCES[parsed.language])) + "\n", tokens
 
 
+def after_div(parsed: Parsed, i: int) -> int:
+    """The line after the end of the <div> that line `i` begins."""
+    depth = 0
+    for k in range(i, len(parsed.lines)):
+        depth += parsed.lines[k].text.startswith("<div") - parsed.lines[k].text.startswith("</div>")
+        if not depth:
+            return k + 1
+    return len(parsed.lines)
+
+
+def named(exercise: str) -> str:
+    """What stands for an exercise where `cells` will find it."""
+    return f'<exercise name="{exercise}">'
+
+
 def join(lines: list[str], text: str, fresh: bool) -> None:
     """Add a line of prose. A line break between Han characters or after a full stop would be a blank, so it goes."""
     before = lines[-1] if lines and not fresh else ""
@@ -88,6 +113,22 @@ def join(lines: list[str], text: str, fresh: bool) -> None:
         lines[-1] = before + text.lstrip()
     else:
         lines.append(text)
+
+
+def joined(text: str) -> str:
+    """Markdown whose lines are put together as `join` does; code keeps its own."""
+    lines: list[str] = []
+    fence, fresh = "", True
+    for line in text.split("\n"):
+        match = FENCE.match(line)
+        if fence or (match and match["fence"]):
+            lines.append(line)
+            fence = ("" if line.strip() == fence else fence) if fence else str(match and match["fence"])
+            fresh = True
+        else:
+            join(lines, line, fresh)
+            fresh = False
+    return "\n".join(lines)
 
 
 NOTE = re.compile(r"\[\^[^\]]+\]:")
@@ -105,7 +146,11 @@ def lines_of(markdown: str, tokens: dict[str, str], *, folds: bool = False) -> l
     out: list[str] = []
     fence = ""
     boxes: list[int] = []  # indents of the admonitions we are in
+    hidden: int | None = None  # indent of a solution, which only a fold may show
     for line in markdown.split("\n"):
+        if hidden is not None and (not line.strip() or len(line) - len(line.lstrip()) > hidden):
+            continue
+        hidden = None
         token = TOKEN.match(line)
         match = FENCE.match(line)
         while boxes and not fence and line.strip() and len(line) - len(line.lstrip()) <= boxes[-1]:
@@ -125,6 +170,9 @@ def lines_of(markdown: str, tokens: dict[str, str], *, folds: bool = False) -> l
             fence = match["fence"]
             out.append(quote + re.sub(r"\{\s*\.([\w+-]+)[^}]*\}|(?<=[a-z]) .*=.*$", r"\1", inner))
         elif box := BOX.match(line):
+            if box_is_solution(box) and not folds:
+                hidden = len(box["indent"])
+                continue
             title = plain(box["title"] or box["kind"].split()[-1].capitalize())
             folded = folds and not quote and box["form"].startswith("?")
             out += [f"{quote}> {f'<summary>{html.escape(title)}</summary>' if folded else f'**{title}**'}", f"{quote}>"]
@@ -135,6 +183,10 @@ def lines_of(markdown: str, tokens: dict[str, str], *, folds: bool = False) -> l
             text = INLINE.sub("", ATTRIBUTES.sub("", inner))
             out.append((quote + REFERENCE.sub(resolved, text)).rstrip())
     return out
+
+
+def box_is_solution(box: re.Match[str]) -> bool:
+    return SOLUTION in box["kind"].split()
 
 
 def resolved(reference: re.Match[str]) -> str:
@@ -293,11 +345,15 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 FOLD = re.compile(r"> <summary>(?P<title>.*)</summary>")
+NAMED = re.compile(r'^<exercise name="([\w/-]+)">$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a notebook. `output`: what the record has of it; `caption` names the device. Both may be empty."""
+    """A cell of a notebook. `output`: what the record has of it; `caption` names the device. Both may be empty.
+
+    `kind`: "markdown", "code", or "exercise", whose source is its name.
+    """
 
     kind: str
     source: str
@@ -313,9 +369,13 @@ def cells(text: str) -> list[Cell]:
     at = 0
 
     def add_prose(prose: str, title: str) -> str:
-        source, title = with_details(prose.strip("\n"), title)
-        if source.strip("> \n"):
-            out.append(Cell("markdown", source))
+        for i, part in enumerate(NAMED.split(prose)):
+            if i % 2:
+                out.append(Cell("exercise", part))
+                continue
+            source, title = with_details(part.strip("\n"), title)
+            if source.strip("> \n"):
+                out.append(Cell("markdown", source))
         return title
 
     for match in BLOCK.finditer(text):

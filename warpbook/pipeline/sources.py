@@ -7,12 +7,14 @@ from functools import partial
 from markdown import Markdown
 from markdown.preprocessors import Preprocessor
 
+from warpbook.exercises import box, overview
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
 from warpbook.source import changes, errata, glossary, tracks
 from warpbook.source.pages import EXPRESSION, Line
 
-LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles")  # directives that become Markdown
+WRITTEN = ("exercise",)  # directives with a name that become Markdown
+LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles", "exercises")  # and those without
 
 
 class Sources(Preprocessor):
@@ -29,9 +31,10 @@ class Sources(Preprocessor):
         out = context.parsed.lines = []
         for i, line in enumerate(page.lines):
             alone = None if i in page.fenced else EXPRESSION.fullmatch(line.text.strip())
-            if alone and alone[1] in LISTS:
+            if alone and (alone[1] in LISTS or alone[1].startswith(box.DIRECTIVE)):
                 where = f"{page.name}:{line.page_number}"
                 text = context.tried(where, partial(listed, alone[1], context))
+                context.parsed.directives += [(alone[1], text)] if alone[1].startswith(box.DIRECTIVE) else []
                 out += [Line(one, page.name, line.number, line.page_number) for one in text.split("\n")]
             else:
                 out.append(line)
@@ -41,6 +44,10 @@ class Sources(Preprocessor):
 def listed(what: str, context: Context) -> str:
     """Markdown put together from elsewhere: the glossary's terms, all corrections, all changes, reading order."""
     book, language, page = context.book, context.language, context.page
+    if what.startswith(box.DIRECTIVE):
+        return box.markdown(book, what.removeprefix(box.DIRECTIVE), language, page)
+    if what == "exercises":
+        return overview.markdown(book, language, page)
     if what == "changes":
         return "\n".join(changes.markdown(book, language))
     if what == "glossary":

@@ -26,7 +26,7 @@ from warpbook.exports import exports, plain
 from warpbook.pipeline import typography
 from warpbook.pipeline.parsed import CURRENT, Context
 from warpbook.records.values import Values
-from warpbook.site import developers, feed, labs, minify, policy, prune, search, sitemap, style
+from warpbook.site import developers, feed, labs, minify, policy, prune, search, sitemap, style, workbench
 from warpbook.source import allowed_html, describe, navigation
 from warpbook.source.pages import Page
 
@@ -62,7 +62,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     if state.language == LANGUAGES[0] and config.plugins["material/search"].config.enabled:  # once for a whole site
         for problem in allowed_html.source_problems(state.book):
             log.warning(problem)
-    parts = (f"{style.FOLDER}/", f"{search.FOLDER}/")
+    parts = (f"{style.FOLDER}/", f"{search.FOLDER}/", f"{workbench.FOLDER.removeprefix('theme/')}/")
     for file in [file for file in files if file.src_uri.startswith(parts) or style.is_theirs(file.src_uri)]:
         files.remove(file)
     prune.trim(files, config.plugins["material/search"].config.lang)

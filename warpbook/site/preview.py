@@ -34,6 +34,8 @@ from mkdocs.livereload import LiveReloadServer
 from warpbook.book import LANGUAGES, PLACES, Book, BookError
 from warpbook.site.builder import Job, Report, build_into, stop_all
 from warpbook.site.page_builder import PageBuilder
+from warpbook.site.workbench import PREFIX as WORKBENCH
+from warpbook.site.workbench import Workbench
 
 WATCHED = ("docs", "snippets", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
 POLL = 0.2  # seconds between two looks at the files
@@ -42,6 +44,12 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PREFIX = "warpbook-site-"  # of folders for temporary files
 OWNER = "owner"  # a file in such a folder, locked while the process that it belongs to lives
 SILENCE = 60.0  # seconds that a browser may keep a connection without saying or taking anything
+# What a page needs to judge and run code; on pages with an exercise or a kernel, and only where the workbench is.
+BENCH = (
+    f'<link rel="stylesheet" href="{WORKBENCH}workbench.css">'
+    f'<script type="module" src="{WORKBENCH}workbench.js"></script></body>'
+)
+WANTS_BENCH = re.compile(rb'data-(?:exercise|done)="|class="language-cuda highlight"')
 UNOWNED = 3600.0  # seconds after which such a folder without that file is nobody's
 ANYWHERE = ("0.0.0.0", "::")  # all addresses of this machine
 Response = tuple[str, list[tuple[str, str]], Iterable[bytes]]  # status, headers, body
@@ -75,6 +83,8 @@ def serve(book: Book, host: str, port: int) -> None:
         stopped.recv(1)
         if server.preview:
             server.preview.edition.over = True
+        if server.workbench:
+            server.workbench.close()
         stop_all()
     if errors:
         raise errors[0]
@@ -128,6 +138,7 @@ class Server(LiveReloadServer):
         shown = f"[{host}]" if ":" in host else host
         self.names = {"localhost", "127.0.0.1", "[::1]", shown.lower()}
         self.url = f"http://{shown}:{self.server_port}/"
+        self.workbench: Workbench | None = None
 
     def listen(self, host: str, port: int) -> None:
         if not host:
@@ -158,8 +169,14 @@ class Server(LiveReloadServer):
         for name in WATCHED:
             if (book.root / name).exists():
                 self.watch(str(book.root / name))
+        self.start_workbench(book, folder)
         print(f"{self.url} (English), {self.url}zh/ (中文); Ctrl-C ends", flush=True)
         self.serve()  # type: ignore[no-untyped-call]
+
+    def start_workbench(self, book: Book, folder: Path) -> None:
+        """Let pages judge and run code, unless other machines could ask for it, too."""
+        if ipaddress.ip_address(str(self.server_address[0])).is_loopback:
+            self.workbench = Workbench(book, folder, self.names, self.server_port)
 
     def edited(self) -> None:
         if self.preview:
@@ -184,7 +201,7 @@ class Server(LiveReloadServer):
             super().handle_error(request, client_address)
 
     def serve_request(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        status, headers, body = self.refusal(environ) or self.response(environ)
+        status, headers, body = self.bench(environ) or self.refusal(environ) or self.response(environ)
         if environ["REQUEST_METHOD"] == "HEAD":
             if isinstance(body, list) and "Content-Length" not in dict(headers):
                 headers = [*headers, ("Content-Length", str(sum(map(len, body))))]
@@ -193,6 +210,21 @@ class Server(LiveReloadServer):
             body = []
         start_response(status, headers)
         return body
+
+    def bench(self, environ: dict[str, Any]) -> Response | None:
+        """The workbench's answer; it does not exist where other machines can reach this server."""
+        if not str(environ["PATH_INFO"]).startswith(WORKBENCH):
+            return None
+        return self.workbench.response(environ) if self.workbench else plain("404 Not Found")
+
+    def _inject_js_into_html(self, content: bytes, epoch: int) -> bytes:
+        """MkDocs puts its script for live reload into each page; and we the workbench's, where it has work."""
+        page: bytes = super()._inject_js_into_html(content, epoch)  # type: ignore[no-untyped-call]
+        return (
+            page.replace(b"</body>", BENCH.encode() + b"</body>", 1)
+            if self.workbench and WANTS_BENCH.search(page)
+            else page
+        )
 
     def refusal(self, environ: dict[str, Any]) -> Response | None:
         """What is wrong with a request; None if it can be answered."""

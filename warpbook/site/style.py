@@ -30,6 +30,7 @@ PARTS = (  # later ones win
     "numbers",
     "charts",
     "explore",
+    "exercises",
     "labs",
     "home",
     "screens",

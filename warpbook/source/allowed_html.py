@@ -33,7 +33,10 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ANYWHERE = {"class", "dir", "hidden", "id", "lang", "role", "tabindex", "title", "data-others", "data-tabs", "data-tip"}
+ANYWHERE = words(
+    "class dir hidden id lang role tabindex title data-done data-exercise data-others data-search-exclude data-tabs "
+    "data-tip"
+)
 PLAIN = words(  # with these attributes and no others
     "abbr b blockquote br caption cite code colgroup dd del dfn div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i "
     "ins kbd mark p pre q rp rt ruby s samp section small span strong sub summary sup table tbody tfoot thead tr u ul "

@@ -43,14 +43,19 @@ def install(*command: str) -> None:
         raise SetupError(f"{cause(done)}\n{NOT_READY}")
 
 
+def need_softcuda(otherwise: str) -> None:
+    if not installed("softcuda"):
+        if not SOFTCUDA:
+            raise SetupError(otherwise)
+        install("pip", "install", "--quiet", SOFTCUDA)
+
+
 trial = python("-c", TRIAL)
 if trial.returncode:
     smi = shutil.which("nvidia-smi")
     has_gpu = smi is not None and subprocess.run([smi, "-L"], capture_output=True).returncode == 0
-    if not has_gpu and not installed("softcuda"):
-        if not SOFTCUDA:
-            raise SetupError(NO_DEVICE)
-        install("pip", "install", "--quiet", SOFTCUDA)
+    if not has_gpu:
+        need_softcuda(NO_DEVICE)
     if not installed("numpy"):
         install("pip", "install", "--quiet", "numpy")
     if not installed("pycuda"):

@@ -1,0 +1,21 @@
+// slow: bytes-strided
+__global__ void row_stats(const float* x, float* top, float* sum, int rows, int n) {
+    int lane = threadIdx.x % 32, r = blockIdx.x * 4 + threadIdx.x / 32;
+    if (r >= rows) return;
+    float m = -3.402823466e38f, s = 0;
+    int each = (n + 31) / 32;
+    for (int i = lane * each; i < n && i < (lane + 1) * each; ++i) {
+        float v = x[(size_t)r * n + i], old = m;  // <-- here
+        m = fmaxf(old, v);
+        s = s * expf(old - m) + expf(v - m);
+    }
+    for (int d = 16; d > 0; d /= 2) {
+        float other_m = __shfl_xor_sync(0xffffffff, m, d), other_s = __shfl_xor_sync(0xffffffff, s, d), old = m;
+        m = fmaxf(old, other_m);
+        s = s * expf(old - m) + other_s * expf(other_m - m);
+    }
+    if (lane == 0) {
+        top[r] = m;
+        sum[r] = s;
+    }
+}

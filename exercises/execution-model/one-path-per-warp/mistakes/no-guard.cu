@@ -1,0 +1,16 @@
+// wrong: out-of-bounds
+__device__ unsigned scrambled(unsigned x, int rounds) {
+#pragma unroll 1
+    for (int k = 0; k < rounds; ++k) {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+    }
+    return x;
+}
+
+__global__ void scramble(const unsigned* x, unsigned* y, int n) {
+    int t = threadIdx.x;
+    int i = blockIdx.x * 256 + t % 64 * 4 + t / 64;
+    y[i] = scrambled(x[i], i % 4 == 0 ? 64 : 4);  // <-- here
+}

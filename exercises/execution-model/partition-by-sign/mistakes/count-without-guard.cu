@@ -1,0 +1,10 @@
+// wrong: out-of-bounds
+__global__ void partition(const float* x, float* y, int* positive, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+    float v = i < n ? x[i] : 0.0f;
+    unsigned ups = __ballot_sync(0xffffffff, v > 0.0f);
+    unsigned before = (1u << lane) - 1;
+    int place = v > 0.0f ? __popc(ups & before) : __popc(ups) + __popc(~ups & before);
+    if (i < n) y[i - lane + place] = v;
+    if (lane == 0) positive[i / 32] = __popc(ups);  // <-- here
+}

@@ -1,0 +1,11 @@
+// slow: instructions
+__global__ void partition(const float* x, float* y, int* positive, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+    float v = i < n ? x[i] : 0.0f;
+    unsigned ups = 0;
+    for (int k = 0; k < 32; ++k) ups |= (__shfl_sync(0xffffffff, v, k) > 0.0f ? 1u : 0u) << k;  // <-- here
+    unsigned before = (1u << lane) - 1;
+    int place = v > 0.0f ? __popc(ups & before) : __popc(ups) + __popc(~ups & before);
+    if (i < n) y[i - lane + place] = v;
+    if (lane == 0 && i < n) positive[i / 32] = __popc(ups);
+}

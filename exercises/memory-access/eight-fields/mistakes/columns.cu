@@ -1,0 +1,8 @@
+// wrong: counted-elsewhere
+__global__ void weigh(const float* records, const float* w, float* out, int n) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (int k = 0; k < 8; ++k) sum += w[k] * records[k * n + i];  // <-- here
+    out[i] = sum;
+}

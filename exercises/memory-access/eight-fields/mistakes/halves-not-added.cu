@@ -1,0 +1,13 @@
+// wrong: not-counted
+__global__ void weigh(const float* records, const float* w, float* out, int n) {
+    const float4* halves = reinterpret_cast<const float4*>(records);
+    int half = threadIdx.x % 2;
+    float w0 = w[4 * half], w1 = w[4 * half + 1], w2 = w[4 * half + 2], w3 = w[4 * half + 3];
+    for (int turn = 0; turn < 2; ++turn) {
+        int i = blockIdx.x * 256 + turn * 128 + threadIdx.x / 2;
+        if (i >= n) return;
+        float4 x = halves[2 * i + half];  // <-- here
+        float sum = w0 * x.x + w1 * x.y + w2 * x.z + w3 * x.w;
+        if (half == 0) out[i] = sum;
+    }
+}

@@ -1,0 +1,18 @@
+// out[i] = w[0] * records[8 * i] + ... + w[7] * records[8 * i + 7] for all i < n. A block of 256 threads has 256 records.
+__global__ void weigh(const float* records, const float* w, float* out, int n) {
+    // your code
+    const float4* halves = reinterpret_cast<const float4*>(records);
+    int half = threadIdx.x % 2;
+    float w0 = w[4 * half], w1 = w[4 * half + 1], w2 = w[4 * half + 2], w3 = w[4 * half + 3];
+    for (int turn = 0; turn < 2; ++turn) {
+        int i = blockIdx.x * 256 + turn * 128 + threadIdx.x / 2;  // two neighbouring lanes have the same record
+        float sum = 0;
+        if (i < n) {
+            float4 x = halves[2 * i + half];
+            sum = w0 * x.x + w1 * x.y + w2 * x.z + w3 * x.w;
+        }
+        sum += __shfl_xor_sync(0xffffffff, sum, 1);
+        if (i < n && half == 0) out[i] = sum;
+    }
+    // end of your code
+}

@@ -1,0 +1,7 @@
+// wrong: out-of-bounds
+__global__ void axpy(float a, const float* x, float* y, long long n) {
+    long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i <= n; i += step) {
+        y[i] += a * x[i];  // <-- here
+    }
+}
