@@ -116,7 +116,7 @@ def test_a_run_out_of_bounds_says_so(judge: Judge) -> None:
 
 def test_the_verdict_is_in_chinese_too(judge: Judge) -> None:
     [message] = judge(ONE.folder, ONE.stub, language="zh")["messages"]
-    assert message["text"].endswith("内核从未写过 y")
+    assert message["text"].endswith("核函数从未写过 y")
 
 
 def test_one_seed_gives_one_verdict(judge: Judge) -> None:

@@ -34,6 +34,28 @@ def warpbook(book: Book, *arguments: str) -> str:
     return done.stdout
 
 
+DESCRIPTIONS = {
+    "en": "A page of a small book that tests of the book's own commands begin with.",
+    "zh": "一本小书里的一页，供测试本书自己的命令使用；测试从这一页开始，先改动它，再检查结果。",
+}
+CHANGE = """
+[[change]]
+date = 2026-01-01
+pages = ["index", "copying", "first/index"]
+en = "New: the small book."
+zh = "新增：小书。"
+"""
+
+
+def describe(path: Path, description: str) -> None:
+    """Give a page a description of its own."""
+    text = path.read_text("utf-8")
+    front = f'description: "{description}"\n'
+    path.write_text(
+        text.replace("---\n", f"---\n{front}", 1) if text.startswith("---") else f"---\n{front}---\n\n{text}"
+    )
+
+
 @pytest.fixture(scope="module")
 def started(book: Book, small_site: Book) -> Book:
     """The small book with a track, and a new article in it."""
@@ -44,7 +66,11 @@ def started(book: Book, small_site: Book) -> Book:
         page = small_site.docs / language / "first" / "index.md"
         page.parent.mkdir()
         page.write_text(f'---\nsummary: "{title}."\n---\n\n# {title}\n\n{{{{ track }}}}\n', "utf-8")
+        for name in ("index", "copying", "first/index"):
+            describe(small_site.docs / language / f"{name}.md", f"{name}: {DESCRIPTIONS[language]}")
     (small_site.docs / "paths.toml").write_text("")
+    with (small_site.docs / "changes.toml").open("a") as changes:
+        changes.write(CHANGE)
     shutil.copy(book.snippets / "warpbench.py", small_site.snippets)
     warpbook(small_site, "followed", *(f"docs/zh/{name}.md" for name in ("index", "copying", "first/index")))
     said = warpbook(small_site, "new", "first/hello", "--title", TITLES["en"], "--title-zh", TITLES["zh"])

@@ -25,7 +25,7 @@ async function judged(page, text, name) {
 
 const begin = async (page, place) => {
   await page.getByRole("button", { name: words[place].write }).click();
-  await box(page, ".cm-content").waitFor();
+  await box(page, ".cm-content").waitFor({ timeout: 90000 }); // made for the first time, on a busy machine
 };
 
 const sound = async (page, same, what) => {
@@ -85,7 +85,7 @@ async function byKeys() {
   const start = page.getByRole("button", { name: words[""].write });
   await start.focus();
   await page.keyboard.press("Enter");
-  await box(page, ".cm-content").waitFor();
+  await box(page, ".cm-content").waitFor({ timeout: 90000 }); // made for the first time, on a busy machine
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(given.slow);
   await page.keyboard.press("Control+Enter");

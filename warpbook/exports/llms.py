@@ -31,14 +31,14 @@ TASKS = {
     "en": """
 ## Exercises
 
-Kernels to write, judged without a GPU by `warpbook judge NAME` in a clone of the book. Each task is at the end of its
-page.
+Kernels to write, judged without a GPU by `.venv/bin/warpbook judge NAME` in a clone of the book. Each task is at
+the end of its page.
 
 """,
     "zh": """
 ## 练习
 
-动手写核函数。在本书代码仓库的副本中用 `warpbook judge 题名` 判题，不需要 GPU。题目在各页末尾。
+动手写核函数。在本书代码仓库的副本中用 `.venv/bin/warpbook judge 题名` 判题，不需要 GPU。题目在各页末尾。
 
 """,
 }

@@ -252,7 +252,7 @@ def processes() -> ForkServerContext:
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C is ours: not for one that still imports
     try:
-        forkserver.ensure_running()
+        forkserver._forkserver.ensure_running()  # type: ignore[attr-defined]
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
@@ -330,11 +330,18 @@ def stop(*children: BaseProcess) -> None:
 
 def stop_all() -> None:
     """End every process that this one has begun, and the fork server, at once: this process is about to end, too."""
+    server: Any = forkserver._forkserver  # type: ignore[attr-defined]
+    with server._lock:  # a thread that begins a process now would start another one
+        server.ensure_running = refuse_to_start
     stop(*active_children())
     # Else it ends only after its imports, and until it is given a processor nobody hears that a child has ended.
-    if server := getattr(forkserver._forkserver, "_forkserver_pid", None):  # type: ignore[attr-defined]
+    if server._forkserver_pid:
         with suppress(ProcessLookupError):
-            os.kill(server, signal.SIGKILL)
+            os.kill(server._forkserver_pid, signal.SIGKILL)
+
+
+def refuse_to_start() -> None:
+    raise OSError("this process is about to end")
 
 
 def begin(environment: dict[str, str]) -> None:
