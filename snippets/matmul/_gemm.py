@@ -112,6 +112,30 @@ class Problem:
 # --8<-- [end:problem]
 
 
+class Sample(Problem):
+    """A large product of which 32 random rows and 32 random columns are compared; all must be written."""
+
+    def __init__(self, rng: np.random.Generator, n: int) -> None:
+        self.shape, self.alpha, self.beta = (n, n, n), 1.0, 0.0
+        a, b = (2 * rng.random((n, n), dtype=np.float32) - 1 for _ in range(2))
+        self.rows, self.columns = (rng.choice(n, 32, replace=False) for _ in range(2))
+        pairs = [(a[self.rows], b), (a, b[:, self.columns])]
+        wide = [(x.astype(np.float64), y.astype(np.float64)) for x, y in pairs]
+        self.parts = [(x @ y, 1.01 * (n + 3) * 2.0**-24 * (np.abs(x) @ np.abs(y))) for x, y in wide]
+        self.a, self.b, self.c = cuda.to_device(a), cuda.to_device(b), cuda.mem_alloc(4 * n * n)
+        self.result = np.empty((n, n), np.float32)
+
+    def reset(self, _: int = 0) -> None:
+        cuda.memset_d32_async(self.c, 0xFFFFFFFF, self.shape[0] ** 2)
+
+    def check(self, what: str) -> float:
+        cuda.memcpy_dtoh(self.result, self.c)
+        if not np.isfinite(self.result).all():
+            raise AssertionError(f"{what}: some elements were not written")
+        got = self.result[self.rows], self.result[:, self.columns]
+        return max(wb.check(g, *part, what) for g, part in zip(got, self.parts, strict=True))
+
+
 def check(problems: Sequence[Problem], launches: dict[str, Launch]) -> float:
     """Every launch on every problem; the worst error as a share of its bound."""
     worst = 0.0

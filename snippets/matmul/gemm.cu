@@ -41,10 +41,17 @@ __device__ void async4(float* to, const float* from, bool in) {
                  "l"(from), "r"(in ? 4 : 0)
                  : "memory");
 }
-__device__ void async16(float* to, const float* from, bool in) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-                 "l"(from), "r"(in ? 16 : 0)
+__device__ void async16(float* to, const float* from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)
                  : "memory");
+}
+__device__ void async_copy4(float* to, const float* X, int rows, int columns, int row, int column) {  // like load4
+    const float* from = X + at(row, column, columns);
+    if (row < rows && column + 3 < columns && columns % 4 == 0) return async16(to, from);
+    for (int i = 0; i < 4; i++) {
+        bool in = row < rows && column + i < columns;
+        async4(to + i, in ? from + i : X, in);
+    }
 }
 __device__ void async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int PENDING>
@@ -90,7 +97,7 @@ __global__ void gemm_v2(int M, int N, int K, float alpha, const float* __restric
         Bs[y][x] = k0 + y < K && column < N ? B[at(k0 + y, column, N)] : 0;
         __syncthreads();  // the tiles are complete
         for (int k = 0; k < 32; k++) sum += As[y][k] * Bs[k][x];
-        __syncthreads();  // and nobody reads them any more
+        __syncthreads();  // all threads are done with them
     }
     float* c = C + at(row, column, N);
     if (row < M && column < N) *c = update(alpha, sum, beta, c);
@@ -123,9 +130,8 @@ __global__ void gemm_v3(int M, int N, int K, float alpha, const float* __restric
 // --8<-- [end:v3]
 
 // --8<-- [start:v4]
-__global__ void __launch_bounds__(256)
-    gemm_v4(int M, int N, int K, float alpha, const float* __restrict__ A, const float* __restrict__ B, float beta,
-            float* C) {
+__global__ void __launch_bounds__(256) gemm_v4(int M, int N, int K, float alpha, const float* __restrict__ A,
+                                               const float* __restrict__ B, float beta, float* C) {
     constexpr int BM = 128, BN = 128, BK = 8, TM = 8, TN = 8, THREADS = 256;
     __shared__ float As[BM][BK], Bs[BK][BN];
     int t = threadIdx.x, x = t % 16 * TN, y = t / 16 * TM, top = blockIdx.y * BM, left = blockIdx.x * BN;
@@ -158,9 +164,8 @@ __global__ void __launch_bounds__(256)
 // --8<-- [end:v4]
 
 // --8<-- [start:v5]
-__global__ void __launch_bounds__(256)
-    gemm_v5(int M, int N, int K, float alpha, const float* __restrict__ A, const float* __restrict__ B, float beta,
-            float* C) {
+__global__ void __launch_bounds__(256) gemm_v5(int M, int N, int K, float alpha, const float* __restrict__ A,
+                                               const float* __restrict__ B, float beta, float* C) {
     constexpr int BM = 128, BN = 128, BK = 8, TM = 8, TN = 8;
     __shared__ __align__(16) float As[BK][BM], Bs[BK][BN];  // As is transposed: a thread's rows are neighbours
     int t = threadIdx.x, x = t % 16 * TN, y = t / 16 * TM, top = blockIdx.y * BM, left = blockIdx.x * BN;
@@ -186,14 +191,15 @@ __global__ void __launch_bounds__(256)
 // --8<-- [end:v5]
 
 // --8<-- [start:v6]
-__global__ void __launch_bounds__(256)
-    gemm_v6(int M, int N, int K, float alpha, const float* __restrict__ A, const float* __restrict__ B, float beta,
-            float* C) {
+__global__ void __launch_bounds__(256) gemm_v6(int M, int N, int K, float alpha, const float* __restrict__ A,
+                                               const float* __restrict__ B, float beta, float* C) {
     constexpr int BM = 128, BN = 128, BK = 8, TM = 8, TN = 8;
+    // --8<-- [start:v6_tiles]
     __shared__ __align__(16) float As[BK][BM + 4], Bs[BK][BN];  // padded: the transposing stores meet all banks
     int t = threadIdx.x, x = t % 16 * 4, y = t / 16 * 4, top = blockIdx.y * BM, left = blockIdx.x * BN;
     int ar = t / 2, ac = t % 2 * 4, br = t / 32, bc = t % 32 * 4;
     float sum[TM][TN] = {};  // of 2 x 2 pieces of 4 x 4, 64 apart: neighbouring threads read neighbouring 16 bytes
+    // --8<-- [end:v6_tiles]
     for (int k0 = 0; k0 < K; k0 += BK) {
         float4 four = load4(A, M, K, top + ar, k0 + ac);
         As[ac][ar] = four.x, As[ac + 1][ar] = four.y, As[ac + 2][ar] = four.z, As[ac + 3][ar] = four.w;
@@ -215,13 +221,14 @@ __global__ void __launch_bounds__(256)
 // --8<-- [end:v6]
 
 // --8<-- [start:v7]
-__global__ void __launch_bounds__(256)
-    gemm_v7(int M, int N, int K, float alpha, const float* __restrict__ A, const float* __restrict__ B, float beta,
-            float* C) {
+__global__ void __launch_bounds__(256) gemm_v7(int M, int N, int K, float alpha, const float* __restrict__ A,
+                                               const float* __restrict__ B, float beta, float* C) {
     constexpr int BM = 128, BN = 128, BK = 8, TM = 8, TN = 8;
     __shared__ __align__(16) float As[BK][BM + 4], Bs[BK][BN];
+    // --8<-- [start:v7_place]
     int t = threadIdx.x, warp = t / 32, lane = t % 32, top = blockIdx.y * BM, left = blockIdx.x * BN;
     int y = warp / 2 * 32 + lane / 2 % 4 * 4, x = warp % 2 * 64 + (lane % 2 + lane / 8 * 2) * 4;  // a warp: 32 x 64
+    // --8<-- [end:v7_place]
     int ar = t / 2, ac = t % 2 * 4, br = t / 32, bc = t % 32 * 4;
     float sum[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
@@ -245,22 +252,23 @@ __global__ void __launch_bounds__(256)
 // --8<-- [end:v7]
 
 // --8<-- [start:v8]
-__global__ void __launch_bounds__(256)
-    gemm_v8(int M, int N, int K, float alpha, const float* __restrict__ A, const float* __restrict__ B, float beta,
-            float* C) {
+__global__ void __launch_bounds__(256) gemm_v8(int M, int N, int K, float alpha, const float* __restrict__ A,
+                                               const float* __restrict__ B, float beta, float* C) {
     constexpr int BM = 128, BN = 128, BK = 8, TM = 8, TN = 8;
     __shared__ __align__(16) float As[2][BK][BM + 4], Bs[2][BK][BN];  // one pair is read while the other is filled
     int t = threadIdx.x, warp = t / 32, lane = t % 32, top = blockIdx.y * BM, left = blockIdx.x * BN;
     int y = warp / 2 * 32 + lane / 2 % 4 * 4, x = warp % 2 * 64 + (lane % 2 + lane / 8 * 2) * 4;
     int ar = t / 2, ac = t % 2 * 4, br = t / 32, bc = t % 32 * 4;
     float sum[TM][TN] = {};
+    // --8<-- [start:v8_loop]
     float4 next_a = load4(A, M, K, top + ar, ac), next_b = load4(B, K, N, br, left + bc);
     for (int k0 = 0, s = 0; k0 < K; k0 += BK, s ^= 1) {
         As[s][ac][ar] = next_a.x, As[s][ac + 1][ar] = next_a.y;
         As[s][ac + 2][ar] = next_a.z, As[s][ac + 3][ar] = next_a.w;
         *(float4*)&Bs[s][br][bc] = next_b;
-        __syncthreads();  // one per tile: whoever passes it has read the tile before
+        __syncthreads();  // one per tile: all threads are done with the other pair
         next_a = load4(A, M, K, top + ar, k0 + BK + ac), next_b = load4(B, K, N, k0 + BK + br, left + bc);
+        // --8<-- [end:v8_loop]
         for (int k = 0; k < BK; k++) {
             float a[TM], b[TN];
             for (int i = 0; i < TM; i += 4) copy4(a + i, &As[s][k][y + 4 * i]);
@@ -276,31 +284,25 @@ __global__ void __launch_bounds__(256)
 // --8<-- [end:v8]
 
 // --8<-- [start:v9]
-__global__ void __launch_bounds__(256)
-    gemm_v9(int M, int N, int K, float alpha, const float* __restrict__ A, const float* __restrict__ B, float beta,
-            float* C) {
+__global__ void __launch_bounds__(256) gemm_v9(int M, int N, int K, float alpha, const float* __restrict__ A,
+                                               const float* __restrict__ B, float beta, float* C) {
     constexpr int BM = 128, BN = 128, BK = 8, TM = 8, TN = 8, STAGES = 4, THREADS = 256;
     __shared__ __align__(16) float As[STAGES][BK][BM + 4], Bs[STAGES][BK][BN];
     int t = threadIdx.x, warp = t / 32, lane = t % 32, top = blockIdx.y * BM, left = blockIdx.x * BN;
     int y = warp / 2 * 32 + lane / 2 % 4 * 4, x = warp % 2 * 64 + (lane % 2 + lane / 8 * 2) * 4;
-    auto fetch = [&](int tile) {  // starts the copies of a tile, and closes their group even if there are none
+    int ar = t / BK, ac = t % BK, br = t / 32, bc = t % 32 * 4;
+    // --8<-- [start:v9_fetch]
+    auto fetch = [&](int tile) {  // starts the copies of a tile; past the last tile they fill in zeros
         int s = tile % STAGES, k0 = tile * BK;
-        if (k0 < K) {
-            for (int i = t; i < BM * BK; i += THREADS) {
-                int r = i / BK, c = i % BK;
-                bool in = top + r < M && k0 + c < K;
-                async4(&As[s][c][r], in ? A + at(top + r, k0 + c, K) : A, in);
-            }
-            int width = N % 4 == 0 ? 4 : 1;  // a copy of 16 bytes needs an address that is a multiple of 16
-            for (int i = t * width; i < BK * BN; i += THREADS * width) {
-                int r = i / BN, c = i % BN;
-                bool in = k0 + r < K && left + c < N;
-                const float* from = in ? B + at(k0 + r, left + c, N) : B;
-                width == 4 ? async16(&Bs[s][r][c], from, in) : async4(&Bs[s][r][c], from, in);
-            }
+        for (int i = 0; i < BM; i += THREADS / BK) {  // transposing, so 4 bytes at a time
+            bool in = top + ar + i < M && k0 + ac < K;
+            async4(&As[s][ac][ar + i], in ? A + at(top + ar + i, k0 + ac, K) : A, in);
         }
+        async_copy4(&Bs[s][br][bc], B, K, N, k0 + br, left + bc);
         async_commit();
     };
+    // --8<-- [end:v9_fetch]
+    // --8<-- [start:v9_loop]
     for (int tile = 0; tile < STAGES - 1; tile++) fetch(tile);
     float sum[TM][TN] = {};
     for (int tile = 0; tile * BK < K; tile++) {
@@ -308,6 +310,8 @@ __global__ void __launch_bounds__(256)
         async_wait<STAGES - 2>();
         __syncthreads();
         fetch(tile + STAGES - 1);  // into the stage that all threads have read
+
+        // --8<-- [end:v9_loop]
         for (int k = 0; k < BK; k++) {
             float a[TM], b[TN];
             for (int i = 0; i < TM; i += 4) copy4(a + i, &As[s][k][y + 4 * i]);

@@ -2,7 +2,6 @@
 //   BM x BN  of C per block          BK      steps along K per tile       STAGES  tiles of A and B in flight
 //   WM x WN  of C per warp           TM x TN of C per thread              MINB    blocks that must fit an SM
 //   GROUP    rows of blocks that are taken together, so that they share columns of B in the L2
-#include <cuda_runtime.h>
 
 constexpr int WARPS = (BM / WM) * (BN / WN), THREADS = WARPS * 32;
 constexpr int LANE_ROWS = WM / TM, LANE_COLUMNS = WN / TN;
@@ -128,7 +127,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINB)
             if (N % 4 == 0 && row < M && column < N) {
                 float4 old = beta == 0 ? float4{} : *(float4*)c;
                 float4 now = {alpha * s[0], alpha * s[1], alpha * s[2], alpha * s[3]};
-                if (beta != 0) now.x += beta * old.x, now.y += beta * old.y, now.z += beta * old.z, now.w += beta * old.w;
+                if (beta != 0)
+                    now.x += beta * old.x, now.y += beta * old.y, now.z += beta * old.z, now.w += beta * old.w;
                 *(float4*)c = now;
             } else {
                 for (int n = 0; n < 4; n++)
