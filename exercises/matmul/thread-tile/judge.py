@@ -5,7 +5,7 @@ from warpjudge import Budget, Exercise, Launch, Sizes
 
 
 def inputs(random, m, n, k):
-    return {"a": random.whole((m, k), 30), "b": random.whole((k, n), 30), "m": m, "n": n, "k": k}
+    return {"a": random.whole((m, k), 30), "b": random.whole((k, n), 3000), "m": m, "n": n, "k": k}
 
 
 def reference(a, b, m, n, k):
