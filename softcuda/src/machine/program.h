@@ -55,9 +55,10 @@ enum class Flow : uint8_t {
     exit,
     barrier,  // bar/barrier of a block: exec describes it, the scheduler counts arrivals
     cluster_barrier,
-    meet,   // .sync warp operations: exec runs once all lanes of the member mask (row `d`; 0: all) have come.
-            // With `extra` pointing to a MeetShape, lanes may come from different instructions of one exec
-    yield,  // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
+    meet,       // .sync warp operations: exec runs once all lanes of the member mask (row `d`; 0: all) have come.
+                // With `extra` pointing to a MeetShape, lanes may come from different instructions of one exec
+    warpgroup,  // as `meet` for all lanes, then for the other warps of the warpgroup: wgmma.wait_group; see warpgroup.h
+    yield,      // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
 };
 
 // What of an Op is reported to an observer, apart from counting it.
@@ -70,6 +71,9 @@ enum class Report : uint8_t {
 };
 enum class Space : uint8_t { global, shared, local, constant, param, generic };
 enum class Access : uint8_t { load, store, atomic, reduction };
+
+// Lanes have to meet in it, so that it is reported when it runs.
+inline bool meets(Flow flow) { return flow == Flow::meet || flow == Flow::warpgroup; }
 
 struct Op {
     Exec exec = nullptr;
