@@ -268,6 +268,7 @@ void decode_product(Decoder& decoder) {
     take_rows(decoder, 0, true, Type::b32, product->d.size(), product->d.data());
     Row a;
     product->a_from_registers = decoder.operand(1).kind == ptx::OperandKind::vector;
+    if (product->sparse && !product->a_from_registers) refuse(decoder, "a sparse A in shared memory");
     if (product->a_from_registers)
         take_rows(decoder, 1, false, Type::b32, 4, product->a.data());
     else
@@ -289,6 +290,7 @@ void decode_product(Decoder& decoder) {
     if (element_bits(type) == 16) {
         if (!product->a_from_registers) product->a_by_column = take_flag(decoder, next++, 0) == 1;
         product->b_by_row = take_flag(decoder, next++, 0) == 1;
+        if (product->sparse && product->b_by_row) refuse(decoder, "a sparse product with a transposed B");
     }
     if (decoder.count() != next) refuse(decoder, "wrong number of operands");
     Op& op = decoder.emit(exec_product);
