@@ -130,9 +130,9 @@ void exec_product(Warp& warp, const Op& op, uint32_t lanes) {
                    "scale-d is not the same in all lanes of the warp");
     issued.adds = adds != 0;
     WarpProducts& own = products_of(static_cast<WarpState&>(warp));
+    issued.number = own.issued++;
     issued.group = own.committed;
     own.under_way.push_back(issued);
-    ++own.issued;
     own.last = &op;
     if (own.under_way.size() < most_products) return;
     size_t common = own.under_way.size();
@@ -155,6 +155,17 @@ void gather_operands(Warp& warp, const Wgmma& product, const IssuedProduct& issu
         }
 }
 
+void report(Warp& warp, const IssuedProduct& issued) {
+    const Wgmma& product = product_of(*issued.op);
+    std::vector<uint32_t> places;
+    auto add = [&](uint32_t place, uint32_t, uint32_t) { places.push_back(place); };
+    if (!product.a_from_registers)
+        each_part(Descriptor(issued.a), product.a_by_column, WgmmaOperands::rows, false, add);
+    each_part(Descriptor(issued.b), product.b_by_row, uint32_t(product.n), product.sparse, add);
+    warp.observer->product(static_cast<WarpState&>(warp).place(),
+                           {issued.op, issued.number, uint32_t(places.size()), places.data()});
+}
+
 // The oldest so many of the warp's group, for all its warps.
 void run_products(Warp& warp, size_t count) {
     static thread_local WgmmaOperands operands;
@@ -174,6 +185,7 @@ void run_products(Warp& warp, size_t count) {
                                "four warps must");
             operands.frames[w] = theirs[i].frame;
         }
+        if (warp.observer) report(warp, own);
         const Wgmma& product = product_of(*own.op);
         gather_operands(warp, product, own, operands);
         multiply(product, operands, own.adds);
@@ -300,6 +312,9 @@ void decode_product(Decoder& decoder) {
 }
 
 void decode_wgmma(Decoder& decoder) {
+    if (decoder.sm() == 90 && decoder.target() != "sm_90a")
+        refuse(decoder, "it needs the target sm_90a: compile with -arch=sm_90a");
+    if (decoder.sm() != 90) refuse(decoder, "only sm_90a has it");
     const int what = decoder.take_one({"mma_async", "fence", "commit_group", "wait_group"});
     if (what < 0) refuse(decoder, "no such operation");
     if (what == 0) return decode_product(decoder);

@@ -124,7 +124,9 @@ int64_t Block::run_lockstep(int64_t slice) {
                 break;
             case Flow::warpgroup:
                 together = op->predicate == Op::no_row;
-                for (const auto& warp : warps) together = together && products_committed(*warp, *op);
+                for (const auto& warp : warps)
+                    together =
+                        together && warp->meet_ready(*op, all_lanes, all_lanes) && products_committed(*warp, *op);
                 if (together) run_for_all(all_warps.data(), count, *op++);
                 break;
             case Flow::ret:

@@ -8,6 +8,7 @@
 
 #include "machine/launch.h"
 #include "machine/program.h"
+#include "machine/warpgroup.h"
 
 namespace softcuda {
 
@@ -59,6 +60,14 @@ struct Loads {
 // The same as an event: with the addresses of all lanes, in `addresses` (32).
 MemoryEvent event_of(const Op& op, const RowAccess& access, uint64_t* addresses);
 
+// A product of the warpgroup's, wgmma.mma_async, that the warp's wait computes.
+struct ProductEvent {
+    const Op* op;            // that issued it
+    uint64_t number;         // of the warp's products in the block, from 0
+    uint32_t count;          // how often it reads 16 bytes of shared memory,
+    const uint32_t* places;  // and where: offsets in the block's
+};
+
 // Called from worker threads; calls for one block come in order from one worker.
 class Observer {
   public:
@@ -99,6 +108,7 @@ class Observer {
     virtual void cluster_done(const WarpPlace&, const void* /*cluster*/) {}
     // A .sync operation of a warp runs for `lanes`, its operands in `frame`; `gone`: lanes that have exited.
     virtual void meet(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*gone*/, const std::byte* /*frame*/) {}
+    virtual void product(const WarpPlace&, const ProductEvent&) {}
     virtual void exited(const WarpPlace&, uint32_t /*lanes*/) {}
 
     virtual bool follows_steps() const { return false; }

@@ -102,6 +102,10 @@ struct SourceLine {               // what error messages and the inspector say a
     std::string text;  // "ld.global.f32"
 };
 
+struct RegisterUse {  // of a PTX instruction: rows
+    std::vector<uint32_t> read, written;
+};
+
 struct Parameter {
     uint32_t offset = 0, bytes = 0, align = 1;  // in the parameter buffer
 };
@@ -192,6 +196,7 @@ struct Program {
     // Of a file in `files`: its text, as the compiler stand-in left it.
     std::unordered_map<std::string, std::string> sources;
     std::vector<std::shared_ptr<const void>> kept;    // what Op::extra points to
+    std::vector<RegisterUse> register_uses;           // as `locations`, of functions with wgmma.mma_async
     std::shared_ptr<std::vector<Operands>> operands;  // as `locations`; null: nobody reads values
     std::vector<uint64_t> allocations;                // device addresses to free on unload
 

@@ -27,6 +27,7 @@ struct IssuedProduct {
     std::byte* frame = nullptr;  // holds the rows of its registers
     uint64_t a = 0, b = 0;       // descriptors
     bool adds = false;           // to what the registers of D hold
+    uint64_t number = 0;         // of the warp's, from 0
     uint64_t group = 0;          // how many groups the warp had committed before
 };
 

@@ -85,7 +85,9 @@ def test_what_is_overwritten_before_the_wait_is_not_multiplied(context: cuda.Con
 
 def test_the_newest_groups_stay_under_way(context: cuda.Context) -> None:
     second = PRODUCT.replace("%d", "%e").replace("%eesc", "%desc")
-    body = f"{FENCE} {PRODUCT} {COMMIT} {second} {COMMIT} {wait(1)} {store()} {store(1, '%e')} {wait(0)} {store(2, '%e')}"
+    body = (
+        f"{FENCE} {PRODUCT} {COMMIT} {second} {COMMIT} {wait(1)} {store()} {store(1, '%e')} {wait(0)} {store(2, '%e')}"
+    )
     first, early, late = run(body, rows=3)
     np.testing.assert_array_equal(first, product())
     assert (early == 0x3F800000).all()
@@ -123,7 +125,9 @@ def test_many_products_without_a_wait(context: cuda.Context) -> None:
 def test_a_function_may_wait_for_its_caller(context: cuda.Context) -> None:
     """Registers of products under way lie in the caller's frame, and nothing shares their rows."""
     busy = " ".join(f"mul.lo.u32 %u, %t, {i}; add.u32 %v, %v, %u;" for i in range(3, 40))
-    body = program(f"{FENCE} {PRODUCT} {COMMIT} mov.u32 %v, 0; {busy} call waits, (); {store()} st.shared.b32 [%m], %v;")
+    body = program(
+        f"{FENCE} {PRODUCT} {COMMIT} mov.u32 %v, 0; {busy} call waits, (); {store()} st.shared.b32 [%m], %v;"
+    )
     text = body.replace(".visible .entry", f".func waits() {{ {wait(0)} ret; }}\n.visible .entry", 1)
     given = cuda.to_device(np.concatenate([IMAGE, registers_of_sums(SHOT.c).view(np.uint8).reshape(-1)]))
     out = cuda.mem_alloc(2048)
@@ -159,7 +163,7 @@ ERRORS = {
         "scale-d is not the same in all lanes",
     ),
     "another descriptor in a warp": (
-        f"shr.u32 %x, %t, 5; cvt.u64.u32 %one, %x; add.u64 %desc_b, %desc_b, %one; {FENCE} {PRODUCT} {COMMIT} {wait(0)}",
+        f"shr.u32 %x, %t, 5; cvt.u64.u32 %one, %x; add.u64 %desc_b, %desc_b, %one;{FENCE} {PRODUCT} {COMMIT} {wait(0)}",
         128,
         "does not execute it with the same descriptors",
     ),
