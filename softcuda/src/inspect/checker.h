@@ -260,7 +260,7 @@ class Checker : public Observer {
     void wait_for_copies(Block& block, uint32_t warp, uint32_t groups);
     static ProductKind product_kind_of(const std::string& text);
     static void note_products(const Program& program, Notes& notes);
-    static void fence_proxy(Block& block, uint32_t warp);
+    static void show_to_products(Block& block, uint32_t warp);
     void meet_product(Block& block, const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame);
     bool same_value(const Touch& t, uint32_t lane, uint32_t other) const;
     bool keeps_value(const Touch& t, uint32_t lane) const;

@@ -31,7 +31,7 @@ Checker::Kind Checker::kind_of(const std::string& text) {
 
 void Checker::orders(const WarpPlace& place, const Op& op, uint32_t) {
     Block& own = block(place);
-    if (product_kinds_ && product_kinds_[op.line] == ProductKind::proxy_fence) fence_proxy(own, place.warp);
+    if (product_kinds_ && product_kinds_[op.line] == ProductKind::proxy_fence) show_to_products(own, place.warp);
     switch (kinds_[op.line]) {
         case Kind::fence: snapshot(own, place.warp); break;
         case Kind::block_fence:

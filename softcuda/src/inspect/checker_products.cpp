@@ -27,7 +27,7 @@ void Checker::note_products(const Program& program, Notes& notes) {
 
 // What its writes so far, and those it knows of, are visible to the asynchronous proxy from here on.  It does not matter who
 // fences: whoever reads has to be ordered behind the fence anyway.
-void Checker::fence_proxy(Block& own, uint32_t warp) {
+void Checker::show_to_products(Block& own, uint32_t warp) {
     if (own.proxied.size() != own.warps.size()) own.proxied.assign(own.warps.size(), 0);
     join(own.proxied, own.warps[warp].seen);
     own.proxied[warp] = ++own.warps[warp].clock;
@@ -152,7 +152,8 @@ void Checker::product(const WarpPlace& place, const ProductEvent& event) {
                                .access = Access::load,
                                .lanes = count == warp_size ? all_lanes : (1u << count) - 1,
                                .bytes = 16,
-                               .addresses = addresses};
+                               .addresses = addresses,
+                               .asynchronous = true};
         for (uint32_t i = count; i < warp_size; ++i) addresses[i] = addresses[0];
         count = 0;
         memory(place, *event.op, read);

@@ -42,6 +42,7 @@ struct MemoryEvent {
     uint8_t value_bytes = 0;            // of an element in the rows that a store writes from; 0: not known
     const std::byte* frame = nullptr;   // holds those rows: Op::dst, or with several elements the list in Op::extra
     const std::byte* shared = nullptr;  // the block's shared memory
+    bool asynchronous = false;          // through the asynchronous proxy: of a product
     const Op* running = nullptr;        // the instruction of the program that makes the access
 };
 
