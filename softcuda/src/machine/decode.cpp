@@ -463,9 +463,11 @@ bool InstructionDecoder::decode_flow() {
         take("mask");
         if (!all_taken()) unsupported();
         emit(exec_nothing);
-    } else if (opcode == "setmaxnreg") {  // registers are no resource here
-        take_one({"inc", "dec"});
-        if (!take("sync") || !take("aligned") || !take("u32") || !all_taken()) unsupported();
+    } else if (opcode == "setmaxnreg") {  // registers are no resource here: nobody waits for any
+        if (take_one({"inc", "dec"}) < 0 || !take("sync") || !take("aligned") || !take("u32") || !all_taken())
+            unsupported();
+        if (count() != 1 || at(0).kind != OperandKind::integer || at(0).bits % 8 || at(0).bits < 24 || at(0).bits > 256)
+            unsupported("the number of registers is a constant, a multiple of 8 from 24 to 256");
         emit(exec_nothing);
     } else if (opcode == "call") {
         decode_call();

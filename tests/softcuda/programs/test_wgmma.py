@@ -219,6 +219,10 @@ WRONG = {
     "a wait for no number": "wgmma.wait_group.sync.aligned %t;",
     "a fence with an operand": "wgmma.fence.sync.aligned 0;",
     "another operation": "wgmma.mma.sync.aligned;",
+    "registers by 4": "setmaxnreg.inc.sync.aligned.u32 100;",
+    "too few registers left": "setmaxnreg.dec.sync.aligned.u32 16;",
+    "too many registers": "setmaxnreg.inc.sync.aligned.u32 264;",
+    "registers neither more nor fewer": "setmaxnreg.sync.aligned.u32 64;",
 }
 
 
@@ -228,4 +232,4 @@ def test_malformed_products_are_refused_at_load(name: str, context: cuda.Context
     with pytest.raises(DriverError):
         Module(program(WRONG[name]))
     told = capfd.readouterr().err
-    assert not told or "wgmma" in told
+    assert not told or "wgmma" in told or "setmaxnreg" in told
