@@ -135,6 +135,15 @@ def test_a_function_may_wait_for_its_caller(context: cuda.Context) -> None:
     np.testing.assert_array_equal(cuda.from_device(out, (4, 128), np.uint32), product())
 
 
+def test_halves_of_the_two_kinds_convert_without_a_rounding(context: cuda.Context) -> None:
+    """cvt.bf16.f16 is what ptxas makes cvt.rn.bf16.f16 of."""
+    convert = "cvt.u16.u32 %h, %t; mul.lo.u16 %h, %h, 509;"
+    for to, kind in (("bf16", "f16"), ("f16", "bf16")):
+        both = f"cvt.{to}.{kind} %g, %h; cvt.rn.{to}.{kind} %k, %h; mov.b32 %d0, {{%g, %k}};"
+        (result,) = run(f".reg .b16 %h, %g, %k; {convert} {both} {store()}")
+        assert (result[0] >> 16 == result[0] & 0xFFFF).all() and len(np.unique(result[0])) > 100
+
+
 # --- errors, each in a process of its own
 
 FAILING = """
