@@ -5,10 +5,15 @@
 #include <cstring>
 
 #include "machine/block.h"
+#include "machine/tensor_map.h"
 
 namespace softcuda {
 
 size_t Transfer::read() {
+    if (box && data.empty()) {
+        box->gather(data);
+        return data.size();
+    }
     if (!from) return 0;
     data.assign(from, from + bytes);
     from = nullptr;
@@ -16,6 +21,16 @@ size_t Transfer::read() {
 }
 
 size_t Transfer::land() {
+    if (box && loads) {
+        box->load();
+        return 0;
+    }
+    if (box) {
+        const size_t held = data.size();
+        if (data.empty()) box->gather(data);
+        box->store(data.data());
+        return held;
+    }
     const std::byte* source = from ? from : data.data();
     if (reduce) {
         reduce(to, source, bytes);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "machine/program.h"
@@ -16,6 +17,7 @@
 namespace softcuda {
 
 class Block;
+struct TensorBox;  // tensor_map.h
 
 // Under way at once.  A warp that fills all of an SM's shared memory with cp.async, a word a lane, needs 1816; a cluster
 // whose threads all arrive at mbarriers, 16384.
@@ -45,6 +47,9 @@ struct Transfer {
     Reduction reduce = nullptr;   // null: a copy
     uint16_t chosen = 0xffff;     // of every 16 bytes, those that are written (.cp_mask)
     std::vector<std::byte> data;  // the source, once it has been read
+    // Of a tensor copy, in place of the addresses and what is done with them; `bytes` are the box's.
+    std::shared_ptr<const TensorBox> box;
+    bool loads = false;  // it goes to shared memory
 
     // Both return how many bytes of `data` that takes, or gives back.
     size_t read();

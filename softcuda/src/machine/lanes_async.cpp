@@ -3,7 +3,7 @@
 // When a copy lands is async.h's business.
 #include <algorithm>
 
-#include "machine/access.h"
+#include "machine/bulk_copies.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
 namespace {
@@ -253,6 +253,7 @@ void decode_mbarrier(Decoder& decoder) {
 void register_async(OperationTable& table) {
     table.add("cp", decode_copy);
     table.add("mbarrier", decode_mbarrier);
+    table.add("tensormap", decode_tensor_map);
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "machine/access.h"
+#include "machine/bulk_copies.h"
 #include "machine/half.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
@@ -60,6 +60,8 @@ Reduction half_reduction(std::string_view name) {
     return nullptr;
 }
 
+}  // namespace
+
 // Floats in global memory are added as red.add does: subnormals are zeros.
 Reduction choose_reduction(std::string_view name, Type type, bool global) {
     const bool counts = name == "inc" || name == "dec";
@@ -86,6 +88,8 @@ Reduction choose_reduction(std::string_view name, Type type, bool global) {
         default: return nullptr;
     }
 }
+
+namespace {
 
 // The operation and its type: ".add.noftz.bf16".
 Reduction take_reduction(Decoder& decoder, bool global, Type& type) {
@@ -128,22 +132,6 @@ std::byte* resolve_run(Warp& warp, const Op& shape, int lane, uint32_t bytes, Ac
                      warp.block->launch->memory->describe(view, at, bytes));
     }
     return reinterpret_cast<std::byte*>(at);
-}
-
-// The same place in another block of the cluster.
-template <class T>
-T* in_block(Warp& warp, const Op& op, int lane, T* place, uint32_t rank) {
-    const auto& ranks = warp.block->cluster->ranks;
-    auto* at = reinterpret_cast<std::byte*>(place);
-    for (const Block* block : ranks) {
-        if (!block || at < block->shared || at >= block->shared + block->shared_bytes) continue;
-        if (rank >= ranks.size() || !ranks[rank])
-            warp.fault(FaultKind::illegal_instruction, op, lane,
-                       "a copy to block " + std::to_string(rank) + " of the cluster, which " +
-                           (rank < ranks.size() ? "has ended" : "has " + std::to_string(ranks.size())));
-        return reinterpret_cast<T*>(ranks[rank]->shared + (at - block->shared));
-    }
-    return place;
 }
 
 void exec_bulk(Warp& warp, const Op& op, uint32_t lanes) {
@@ -283,7 +271,7 @@ void decode_bulk_copy(Decoder& decoder) {
     const bool reduces = decoder.take("reduce");
     if (!decoder.take("async") || !decoder.take("bulk")) decoder.unsupported();
     for (const std::string& modifier : decoder.in.modifiers)
-        if (modifier == "tensor") decoder.unsupported("tensor copies");
+        if (modifier == "tensor") return decode_tensor_copy(decoder, reduces);
     if (decoder.take("commit_group")) {
         decoder.emit(exec_commit_bulk);
         return;
