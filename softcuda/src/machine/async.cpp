@@ -10,6 +10,16 @@
 namespace softcuda {
 
 size_t Transfer::read() {
+    if (state) state->read = true;
+    return read_source();
+}
+
+size_t Transfer::land() {
+    if (state) state->read = state->landed = true;
+    return land_all();
+}
+
+size_t Transfer::read_source() {
     if (box && data.empty()) {
         box->gather(data);
         return data.size();
@@ -20,7 +30,7 @@ size_t Transfer::read() {
     return bytes;
 }
 
-size_t Transfer::land() {
+size_t Transfer::land_all() {
     if (box && loads) {
         box->load();
         return 0;

@@ -39,6 +39,11 @@ static_assert(sizeof(Mbarrier) == 8);
 // to[i] = to[i] op from[i] for the elements in so many bytes.
 using Reduction = void (*)(std::byte* to, const std::byte* from, uint32_t bytes);
 
+// How far a copy has come, for observers.
+struct TransferState {
+    bool read = false, landed = false;  // the source; all of it
+};
+
 // One copy under way; its addresses are the host's and have been checked.
 struct Transfer {
     std::byte* to = nullptr;
@@ -49,11 +54,16 @@ struct Transfer {
     std::vector<std::byte> data;  // the source, once it has been read
     // Of a tensor copy, in place of the addresses and what is done with them; `bytes` are the box's.
     std::shared_ptr<const TensorBox> box;
-    bool loads = false;  // it goes to shared memory
+    bool loads = false;                    // it goes to shared memory
+    std::shared_ptr<TransferState> state;  // null: nobody asks
 
     // Both return how many bytes of `data` that takes, or gives back.
     size_t read();
     size_t land();
+
+  private:
+    size_t read_source();
+    size_t land_all();
 };
 
 // What the threads of a warp have under way that no mbarrier reports: cp.async, and bulk copies in groups.

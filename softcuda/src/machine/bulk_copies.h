@@ -1,6 +1,8 @@
 // What bulk copies of bytes and of tensors share.  Included by lanes_bulk.cpp and lanes_tensor.cpp.
 #pragma once
 
+#include <utility>
+
 #include "machine/access.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
@@ -20,6 +22,38 @@ inline T* in_block(Warp& warp, const Op& op, int lane, T* place, uint32_t rank) 
     }
     return place;
 }
+
+// The block of the cluster that a place in shared memory belongs to.
+inline const Block& owner_of(const Warp& warp, const std::byte* place) {
+    for (const Block* block : warp.block->cluster->ranks)
+        if (block && place >= block->shared && place < block->shared + block->shared_bytes) return *block;
+    return *warp.block;
+}
+
+inline BulkEvent::Shared shared_part(const Block& block, uint32_t begin, uint32_t end, const void* barrier,
+                                     const Transfer& transfer) {
+    return {{block.index[0], block.index[1], block.index[2]}, begin, end, barrier, transfer.state};
+}
+inline void report(Warp& warp, const BulkEvent& event) {
+    const auto& state = static_cast<const WarpState&>(warp);
+    warp.observer->bulk(state.place(), *state.running, event);
+}
+inline void report_wait(Warp& warp, uint32_t lanes, const void* barrier) {
+    const auto& state = static_cast<const WarpState&>(warp);
+    if (warp.observer && lanes) warp.observer->waited(state.place(), *state.running, lanes, barrier);
+}
+// Addresses are resolved without a report: the whole copy gets one.
+class Unobserved {
+  public:
+    explicit Unobserved(Warp& warp) : warp_(warp), observer_(std::exchange(warp.observer, nullptr)) {}
+    ~Unobserved() { warp_.observer = observer_; }
+    Unobserved(const Unobserved&) = delete;
+    Unobserved& operator=(const Unobserved&) = delete;
+
+  private:
+    Warp& warp_;
+    Observer* observer_;
+};
 
 // The reduction of this name and type on memory; null: there is none.
 Reduction choose_reduction(std::string_view name, ptx::Type type, bool global);

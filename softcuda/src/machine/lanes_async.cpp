@@ -187,7 +187,9 @@ void exec_mbarrier_test(Warp& warp, const Op& op, uint32_t lanes) {
         const uint64_t phase = op.small[4] ? warp.row<uint32_t>(op.b)[i] & 1 : warp.row<uint64_t>(op.b)[i] >> 63;
         if (std::bit_cast<Mbarrier>(*at).phase == phase && warp.block->cluster->async)
             warp.block->cluster->async->settle(at);
-        done |= uint32_t(std::bit_cast<Mbarrier>(*at).phase != phase) << i;
+        const bool ended = std::bit_cast<Mbarrier>(*at).phase != phase;
+        done |= uint32_t(ended) << i;
+        if (ended) report_wait(warp, 1u << i, at);
     });
     uint32_t& p = warp.predicate(op.dst);
     p = (p & ~lanes) | done;

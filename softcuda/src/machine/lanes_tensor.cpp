@@ -4,8 +4,6 @@
 // What a box is made of is tensor_map.h's business, when a copy lands is async.h's.
 #include "machine/tensor_map.h"
 
-#include <utility>
-
 #include "machine/bulk_copies.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
@@ -23,7 +21,7 @@ struct TensorCopy {
 
 // The tensor map at the lane's address.
 TensorMap read_map(Warp& warp, const Op& op, const Op& shape, int lane) {
-    Observer* const observer = std::exchange(warp.observer, nullptr);
+    const Unobserved unobserved(warp);
     Addresses half;
     alignas(64) std::byte bytes[tensor_map_bytes];
     Op at = shape;
@@ -31,18 +29,10 @@ TensorMap read_map(Warp& warp, const Op& op, const Op& shape, int lane) {
         resolve_any(warp, at, 1u << lane, 64, Access::load, half.at);
         std::memcpy(bytes + k, reinterpret_cast<const void*>(half.at[lane]), 64);
     }
-    warp.observer = observer;
     TensorMap map;
     std::string why;
     if (!decode(bytes, map, why)) warp.fault(FaultKind::illegal_instruction, op, lane, why);
     return map;
-}
-
-// The owner of a place in shared memory of the cluster.
-const Block& owner_of(const Warp& warp, const std::byte* place) {
-    for (const Block* block : warp.block->cluster->ranks)
-        if (block && place >= block->shared && place < block->shared + block->shared_bytes) return *block;
-    return *warp.block;
 }
 
 void check_global_rows(Warp& warp, const Op& op, int lane, const TensorBox& box, Access access) {
@@ -101,11 +91,12 @@ void exec_tensor_copy(Warp& warp, const Op& op, uint32_t lanes) {
         charge(warp, box->bytes() / 64 + box->rows.size());
         const Access access = copy.reduces ? Access::reduction : copy.stores ? Access::store : Access::load;
         check_global_rows(warp, op, i, *box, access);
-        Observer* const observer = std::exchange(warp.observer, nullptr);
-        Addresses places;
+        Addresses places, barriers;
         const Access in_shared = copy.stores ? Access::load : Access::store;
-        resolve_any(warp, copy.shared, 1u << i, 16, in_shared, places.at);
-        warp.observer = observer;
+        {
+            const Unobserved unobserved(warp);
+            resolve_any(warp, copy.shared, 1u << i, 16, in_shared, places.at);
+        }
         auto* const place = reinterpret_cast<std::byte*>(places.at[i]);
         const Block& owner = owner_of(warp, place);
         box->shared = owner.shared;
@@ -125,19 +116,44 @@ void exec_tensor_copy(Warp& warp, const Op& op, uint32_t lanes) {
         transfer.bytes = box->bytes();
         transfer.loads = !copy.stores;
         transfer.box = box;
-        if (copy.stores) return copies_of(warp).issue_bulk(i, std::move(transfer));
-        Addresses barriers;
+        BulkEvent event{static_cast<uint32_t>(i), i == std::countr_zero(lanes), access, {}, 0, 0, {}, {}};
+        if (warp.observer) {
+            event.rows = static_cast<uint32_t>(box->rows.size()), event.row_bytes = box->row_bytes;
+            for (const TensorBox::Row& row : box->rows)
+                if (row.global)
+                    event.global.push_back({reinterpret_cast<uint64_t>(row.global) + row.begin, row.end - row.begin});
+        }
+        auto state_of = [&](Transfer& to) {
+            if (warp.observer) to.state = std::make_shared<TransferState>();
+        };
+        if (copy.stores) {
+            state_of(transfer);
+            if (warp.observer) {
+                event.read.push_back(shared_part(owner, box->start, box->end(), nullptr, transfer));
+                report(warp, event);
+            }
+            return copies_of(warp).issue_bulk(i, std::move(transfer));
+        }
         resolve_any(warp, copy.barrier, 1u << i, 8, Access::atomic, barriers.at);
         auto* const barrier = reinterpret_cast<uint64_t*>(barriers.at[i]);
         AsyncQueue& queue = async_queue(*warp.block);
-        if (!copy.blocks) return queue.transfer(barrier, std::move(transfer));
-        each_active(warp.row<uint16_t>(copy.blocks)[i], [&](int rank) {
-            auto part = std::make_shared<TensorBox>(*box);
-            part->shared = in_block(warp, op, i, place, static_cast<uint32_t>(rank)) - box->start;
-            Transfer to_block = transfer;
-            to_block.box = part;
-            queue.transfer(in_block(warp, op, i, barrier, static_cast<uint32_t>(rank)), std::move(to_block));
-        });
+        auto load = [&](uint64_t* at, const std::byte* shared, Transfer to_block) {
+            state_of(to_block);
+            if (warp.observer)
+                event.written.push_back(shared_part(owner_of(warp, shared), box->start, box->end(), at, to_block));
+            queue.transfer(at, std::move(to_block));
+        };
+        if (!copy.blocks) load(barrier, place, std::move(transfer));
+        if (copy.blocks)
+            each_active(warp.row<uint16_t>(copy.blocks)[i], [&](int rank) {
+                auto part = std::make_shared<TensorBox>(*box);
+                std::byte* const there = in_block(warp, op, i, place, static_cast<uint32_t>(rank));
+                part->shared = there - box->start;
+                Transfer to_block = transfer;
+                to_block.box = part;
+                load(in_block(warp, op, i, barrier, static_cast<uint32_t>(rank)), there, std::move(to_block));
+            });
+        if (warp.observer) report(warp, event);
     });
 }
 
