@@ -262,6 +262,7 @@ void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& even
 // As an H200 counts them: of a load every row of the box, wherever it lies, and for every block that receives it; of a
 // store what is inside of the tensor.  A row takes whole sectors.
 void Profiler::bulk(const WarpPlace& place, const Op& op, const BulkEvent& event) {
+    if (event.row_bytes == 0) return;  // from block to block
     Worker& worker_of = worker(place);
     Listing& own = worker_of.in(*place.function);
     Count::Traffic& traffic = own.counts[static_cast<size_t>(&op - own.code)].global;

@@ -198,6 +198,13 @@ void AsyncQueue::settle(uint64_t* barrier) {
     std::erase_if(pending_, [&](const Pending& pending) { return index++ <= last && pending.barrier == barrier; });
 }
 
+uint64_t AsyncQueue::under_way(const uint64_t* barrier) const {
+    uint64_t bytes = 0;
+    for (const Pending& pending : pending_)
+        if (pending.barrier == barrier && !pending.copies) bytes += pending.transfer.bytes;
+    return bytes;
+}
+
 void AsyncQueue::finish(size_t count) {
     for (size_t i = 0; i < count; ++i) pending_[i].perform();
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(count));

@@ -115,7 +115,8 @@ class AsyncQueue {
     void arrive(uint64_t* barrier, ThreadCopies& copies, int lane);
     // Somebody asks: if what is under way would complete the phase, it lands now.
     void settle(uint64_t* barrier);
-    void finish() { finish(pending_.size()); }  // everything lands
+    void finish() { finish(pending_.size()); }          // everything lands
+    uint64_t under_way(const uint64_t* barrier) const;  // bytes
 
   private:
     struct Pending {

@@ -193,7 +193,12 @@ void exec_mbarrier_test(Warp& warp, const Op& op, uint32_t lanes) {
     });
     uint32_t& p = warp.predicate(op.dst);
     p = (p & ~lanes) | done;
-    if (done != lanes) ++warp.spins;
+    auto& state = static_cast<WarpState&>(warp);
+    state.awaited = nullptr;
+    if (done == lanes) return;
+    ++warp.spins;
+    state.awaited = reinterpret_cast<const uint64_t*>(addresses.at[std::countr_zero(lanes & ~done)]);
+    state.awaited_at = &op;
 }
 
 void exec_pending_count(Warp& warp, const Op& op, uint32_t lanes) {

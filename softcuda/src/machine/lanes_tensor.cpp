@@ -23,6 +23,10 @@ struct TensorCopy {
 TensorMap read_map(Warp& warp, const Op& op, const Op& shape, int lane) {
     const Unobserved unobserved(warp);
     Addresses half;
+    effective(warp, shape, 1u << lane, half.at);
+    const auto region = static_cast<Region>(shape.small[2]);
+    if (region == Region::generic && half.at[lane] >= shared_window)
+        warp.fault(FaultKind::illegal_instruction, op, lane, "a tensor map in shared or local memory");
     alignas(64) std::byte bytes[tensor_map_bytes];
     Op at = shape;
     for (uint32_t k = 0; k < tensor_map_bytes; k += 64, at.imm += 64) {

@@ -320,6 +320,23 @@ def test_stores_count_the_sectors_inside_the_tensor(kernel: str, sectors: int) -
     assert metric(kernel, "lts__t_sectors_srcunit_tex_op_write") == sectors
 
 
+def test_softcuda_counts_copies_as_the_hardware_does(tmp_path: Path) -> None:
+    pytest.importorskip("pycuda", reason="the kernels run through PyCUDA")
+    command = [sys.executable, "-m", "softcuda", "profile", "--json", tmp_path / "counted.json"]
+    command += [HERE / "counters.py", "--launch", *(kernel.name for kernel in counters.copies())]
+    done = subprocess.run(command, capture_output=True, text=True, env=native.clean_environment(), timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counted = json.loads((tmp_path / "counted.json").read_text())
+    assert [launch["kernel"] for launch in counted] == [kernel.name for kernel in counters.copies()]
+    wrong = [
+        f"{launch['kernel']}: {name} {value}, want {LAUNCHES[launch['kernel']].get(name, 0)}"
+        for launch in counted
+        for name, value in launch["metrics"].items()
+        if "_tma" in name and value != LAUNCHES[launch["kernel"]].get(name, 0)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 FORMS = {
     "wgmma_n64_shared": (64, True),
     "wgmma_n64_swizzle_128": (64, True),
