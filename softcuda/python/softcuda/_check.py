@@ -45,6 +45,10 @@ TITLES = {
     "misaligned": "misaligned access",
     "barrier": "barrier that not every thread reaches",
     "inactive-lane": "warp operation with a lane that takes no part",
+    "wgmma-register": "register of a wgmma that is under way",
+    "wgmma-fence": "no wgmma.fence before a wgmma",
+    "wgmma-operand": "shared memory written under a wgmma that reads it",
+    "proxy-fence": "no fence.proxy.async before a wgmma",
     "leak": "device memory never freed",
     "illegal-instruction": "illegal instruction",
     "stack-overflow": "stack overflow",
@@ -81,6 +85,12 @@ HINTS = {
     " not around the barrier",
     "inactive-lane": "name exactly the lanes that take part in the mask, and read only from those: let all lanes come"
     " and give the idle ones a neutral value",
+    "wgmma-register": "until wgmma.wait_group the product owns its sums, and A if that is in registers: wait first",
+    "wgmma-fence": "put wgmma.fence behind the last write to the sums; an empty asm volatile that has them as operands"
+    ' ("+f") keeps the compiler from moving arithmetic behind it',
+    "wgmma-operand": "wgmma may read its operands until wgmma.wait_group: wait, let the block meet, then write",
+    "proxy-fence": "wgmma reads shared memory through the asynchronous proxy: put fence.proxy.async behind the writes"
+    " and before the barrier",
     "leak": "free it (DeviceAllocation.free()) or drop the last reference before the context ends",
 }
 
@@ -158,6 +168,14 @@ def sentence(finding: Finding) -> str:
             f"{thread(first)} reads from {thread(second)}, which {second['does']}{mask}, at {place(first)}:"
             " the value is undefined"
         )
+    if second and "wgmma" in HINTS.get(kind, ""):
+        product = f"the wgmma.mma_async at {place(first if kind == 'wgmma-register' else second)}"
+        return {
+            "wgmma-register": f"{does(second)} a register that {product} owns until its wait",
+            "wgmma-fence": f"{does(first)} a register that {product} uses, and no wgmma.fence stands between",
+            "wgmma-operand": f"{does(first)} what {product} may still read",
+            "proxy-fence": f"{does(first)} what {product} reads, and no fence.proxy.async stands between",
+        }[kind]
     return what or kind
 
 

@@ -56,6 +56,9 @@ METRICS = (
     "softcuda__l1_hit_rate.pct",
     "softcuda__bytes_from_memory.sum",
     *(f"softcuda__{what}_shared_op_{kind}.sum" for what in ("requests", "wavefronts") for kind in ("ld", "st", "atom")),
+    "sm__inst_executed_pipe_tensor_op_gmma.sum",
+    "sm__sass_data_bytes_mem_shared_op_gmma.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum",
     *(f"softcuda__{what}_local_op_{kind}.sum" for what in ("requests", "bytes_asked") for kind in OPERATIONS.values()),
 )  # fmt: skip
 
@@ -67,9 +70,9 @@ def pipe(instruction: str) -> str:
         return "constant"
     if opcode in ("ld", "ldu", "st", "atom", "red", "shfl", "ldmatrix", "stmatrix", "cp", "prefetch", "mbarrier"):
         return "lsu"
-    if opcode in ("mma", "wmma", "wgmma"):
+    if opcode in ("mma", "wmma") or modifiers[:1] == ["mma_async"]:
         return "tensor"
-    if opcode in ("bra", "brx", "call", "ret", "exit", "bar", "barrier", "trap"):
+    if opcode in ("bra", "brx", "call", "ret", "exit", "bar", "barrier", "trap", "wgmma"):
         return "control"
     if "f64" in modifiers:
         return "fp64"
@@ -91,6 +94,9 @@ def metrics_of(operations: Iterable[dict[str, Any]]) -> Numbers:
         sums["softcuda__warp_instructions.sum"] += warps
         sums["softcuda__thread_instructions.sum"] += lanes
         sums[f"softcuda__warp_instructions_pipe_{pipe(operation['text'])}.sum"] += warps
+        product = operation["text"].startswith("wgmma.mma_async")
+        if product:
+            sums["sm__inst_executed_pipe_tensor_op_gmma.sum"] += warps
         sums["softcuda__branches.sum"] += operation.get("branches", 0)
         sums["softcuda__branches_diverged.sum"] += operation.get("diverged", 0)
         if (traffic := operation.get("global")) and ".async.bulk" in operation["text"]:
@@ -108,6 +114,9 @@ def metrics_of(operations: Iterable[dict[str, Any]]) -> Numbers:
         if traffic := operation.get("shared"):
             kind = SHARED[traffic["access"]]
             conflicts = traffic["wavefronts"] - traffic["ideal"]
+            if product:
+                sums["sm__sass_data_bytes_mem_shared_op_gmma.sum"] += traffic["bytes"]
+                sums["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"] += traffic["wavefronts"]
             if not operation["text"].startswith("cp."):  # the hardware counts asynchronous copies apart
                 sums[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{kind}.sum"] += conflicts
             sums[f"softcuda__requests_shared_op_{kind}.sum"] += traffic["requests"]

@@ -205,6 +205,7 @@ void Checker::touch(Touch& t) {
               .strong = t.event.strong,
               .atomic = atomic,
               .cas = what == Kind::cas,
+              .asynchronous = t.event.asynchronous,
               .pending = what == Kind::copy && !t.known};
     t.id = t.marks.add(mark);
     if (mark.pending) t.block.copies.push_back({t.warp_index, t.block.groups[t.warp_index], t.id, 0, t.event.bytes});

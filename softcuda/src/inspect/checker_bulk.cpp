@@ -113,6 +113,10 @@ void Checker::compare_with_threads(Block& own, const WarpPlace& place, const Op&
             return;
         }
         const bool ordered = mark.warp == place.warp || mark.clock < warp.seen[mark.warp];
+        if (ordered && mark.asynchronous) {
+            fine = id;
+            return;
+        }
         const char* kind = ordered ? "proxy" : "race";
         if (!first_time(kind, mark.line, op.line)) return;
         const Who before{mark.block, mark.warp * warp_size + Cell::lane(cell), mark.line, wrote ? "write" : "read"};

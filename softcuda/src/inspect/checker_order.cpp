@@ -32,6 +32,7 @@ Checker::Kind Checker::kind_of(const std::string& text) {
 
 void Checker::orders(const WarpPlace& place, const Op& op, uint32_t) {
     Block& own = block(place);
+    if (product_kinds_ && product_kinds_[op.line] == ProductKind::proxy_fence) show_to_products(own, place.warp);
     switch (kinds_[op.line]) {
         case Kind::fence: snapshot(own, place.warp); break;
         case Kind::proxy_fence:
@@ -186,6 +187,7 @@ void Checker::meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_
     Block& own = block(place);
     WarpOrder& warp = own.warps[place.warp];
     const Kind what = kinds_[op.line];
+    if (product_kinds_) meet_product(own, place, op, lanes, frame);
     const auto row = [&](uint32_t offset) { return reinterpret_cast<const uint32_t*>(frame + offset); };
     const uint32_t* masks = op.d ? row(op.d) : nullptr;
     const auto thread = [&](uint32_t lane) { return place.warp * warp_size + lane; };

@@ -223,6 +223,20 @@ void Profiler::Listing::finish() {
     }
 }
 
+// As an H200 counts: a request for each of the four warps, and every byte once, without conflicts.
+void Profiler::product(const WarpPlace& place, const ProductEvent& event) {
+    Listing& own = worker(place).in(*place.function);
+    const auto index = static_cast<size_t>(event.op - own.code);
+    if (index >= own.counts.size()) return;  // it was issued by another function, which called this one
+    Count::Traffic& traffic = own.counts[index].shared;
+    const uint64_t wavefronts = uint64_t(16) * event.count / 128;
+    traffic.access = Access::load;
+    traffic.requests += warps_in_group;
+    traffic.bytes += uint64_t(16) * event.count;
+    traffic.wavefronts += wavefronts;
+    traffic.ideal += wavefronts;
+}
+
 void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& event) {
     Worker& worker_of = worker(place);
     Listing& own = worker_of.in(*place.function);

@@ -216,6 +216,7 @@ AsyncQueue& async_queue(Block& block) {
 }
 
 void finish_copies(Block& block) {
+    finish_products(block);
     if (!block.cluster->async) return;
     block.cluster->async->finish();
     for (auto& warp : block.warps) {

@@ -176,9 +176,10 @@ std::string WarpState::waits() const {
         char lanes[64];
         std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
         text += std::string("\n  ") + lanes +
-                (group.wait == Wait::barrier   ? "in barrier " + std::to_string(group.barrier)
-                 : group.wait == Wait::cluster ? "in the cluster's barrier"
-                                               : "waiting for other lanes") +
+                (group.wait == Wait::barrier     ? "in barrier " + std::to_string(group.barrier)
+                 : group.wait == Wait::cluster   ? "in the cluster's barrier"
+                 : group.wait == Wait::warpgroup ? "waiting for the other warps of its warpgroup"
+                                                 : "waiting for other lanes") +
                 ": " + block->launch->program->where(*group.op);
     }
     return text;

@@ -21,6 +21,7 @@
 #include "machine/observer.h"
 #include "machine/program.h"
 #include "machine/warp.h"
+#include "machine/warpgroup.h"
 
 namespace softcuda {
 
@@ -42,7 +43,7 @@ struct Frame {
     Frame* next_free = nullptr;
 };
 
-enum class Wait : uint8_t { ready, meet, barrier, cluster };
+enum class Wait : uint8_t { ready, meet, barrier, cluster, warpgroup };
 
 struct Group {
     uint32_t lanes = 0;
@@ -182,7 +183,8 @@ class Block {
     std::unique_ptr<AffineBases> bases;  // null: not for this kernel, or not with blocks of this shape
     const Op* code = nullptr;            // of the kernel, for the block that runs
     std::array<Barrier, 16> barriers;
-    uint32_t pending_barriers = 0;  // how many have arrivals
+    uint32_t pending_barriers = 0;      // how many have arrivals
+    std::vector<Warpgroup> warpgroups;  // empty: none has issued a product
 
     // The lanes come to the barrier.  True: it is complete (others have been released), or they need not wait.
     bool arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& result);

@@ -10,6 +10,7 @@
 #include "machine/async.h"
 #include "machine/launch.h"
 #include "machine/program.h"
+#include "machine/warpgroup.h"
 
 namespace softcuda {
 
@@ -43,6 +44,7 @@ struct MemoryEvent {
     uint8_t value_bytes = 0;            // of an element in the rows that a store writes from; 0: not known
     const std::byte* frame = nullptr;   // holds those rows: Op::dst, or with several elements the list in Op::extra
     const std::byte* shared = nullptr;  // the block's shared memory
+    bool asynchronous = false;          // through the asynchronous proxy: of a product
     const Op* running = nullptr;        // the instruction of the program that makes the access
 };
 
@@ -80,6 +82,14 @@ struct Loads {
 };
 // The same as an event: with the addresses of all lanes, in `addresses` (32).
 MemoryEvent event_of(const Op& op, const RowAccess& access, uint64_t* addresses);
+
+// A product of the warpgroup's, wgmma.mma_async, that the warp's wait computes.
+struct ProductEvent {
+    const Op* op;            // that issued it
+    uint64_t number;         // of the warp's products in the block, from 0
+    uint32_t count;          // how often it reads 16 bytes of shared memory,
+    const uint32_t* places;  // and where: offsets in the block's
+};
 
 // Called from worker threads; calls for one block come in order from one worker.
 class Observer {
@@ -124,6 +134,7 @@ class Observer {
     virtual void cluster_done(const WarpPlace&, const void* /*cluster*/) {}
     // A .sync operation of a warp runs for `lanes`, its operands in `frame`; `gone`: lanes that have exited.
     virtual void meet(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*gone*/, const std::byte* /*frame*/) {}
+    virtual void product(const WarpPlace&, const ProductEvent&) {}
     virtual void exited(const WarpPlace&, uint32_t /*lanes*/) {}
 
     virtual bool follows_steps() const { return false; }
