@@ -39,6 +39,7 @@ TITLES = {
     "race": "race in {space} memory",
     "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
     "async-copy": "asynchronous copy not waited for",
+    "proxy": "threads and a bulk copy, with no fence.proxy.async between",
     "uninitialised": "read of uninitialised {space} memory",
     "out-of-bounds": "access out of bounds",
     "misaligned": "misaligned access",
@@ -68,6 +69,12 @@ HINTS = {
     "warp-synchronous in one line": "since Volta the lanes of a warp need not run in step, and volatile does not change"
     " that: put __syncwarp() between the read and the write of this line, or use a shuffle",
     "async-copy": "wait for the copy (__pipeline_wait_prior, cg::wait), then let the block meet (__syncthreads())",
+    "async-copy bulk": "wait for the copy's mbarrier (mbarrier.try_wait, cuda::barrier::wait) before the data are used",
+    "async-copy source": "wait until the copy has read its source (cp.async.bulk.wait_group.read 0), in the thread that"
+    " began it, then let the block meet",
+    "async-copy copies": "wait for the first copy before the second one is begun",
+    "proxy": "a barrier orders threads, not the copy engine: put fence.proxy.async.shared::cta"
+    " (cuda::ptx::fence_proxy_async) behind the access, before the barrier",
     "uninitialised global": "cuMemAlloc (gpuarray.empty, mem_alloc) leaves what was there: copy or fill first"
     " (gpuarray.zeros, memset_d32), or write before this line",
     "uninitialised shared": "shared memory holds nothing when a block begins: write the element first,"
@@ -122,6 +129,16 @@ def sentence(finding: Finding) -> str:
             f" {'were' if count > 1 else 'was'} alive when the context or the program ended"
         )
     first, second = finding["first"], finding.get("second")
+    if kind == "proxy" and second:
+        copy = "overwrites" if second["does"] == "write" else "reads"
+        return (
+            f"{does(first)}, and a bulk copy that {thread(second)} begins at {place(second)} {copy} the same bytes with"
+            " no fence.proxy.async between"
+        )
+    if kind == "async-copy" and what in ("bulk", "source", "copies"):
+        begins = f"a bulk copy that {thread(first)} begins at {place(first)} {first['does']}s shared memory"
+        touches = f"{thread(second)} begins another one at {place(second)}" if what == "copies" else does(second)
+        return f"{begins}, {touches}, and nobody has waited for the copy"
     if kind in ("race", "warp-synchronous", "async-copy") and second:
         if what == "one instruction":
             return f"{thread(first)} and {thread(second)} write different values to one address at {place(first)}"
@@ -192,6 +209,8 @@ def hint(finding: Finding) -> str:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return HINTS["writes in one line"]
         return HINTS[f"{kind} in one line"]
+    if kind == "async-copy" and f"{kind} {what}" in HINTS:
+        return HINTS[f"{kind} {what}"]
     if kind == "uninitialised":
         return HINTS[f"uninitialised {finding['space']}"]
     known = "first" in finding and finding["first"]["line"]

@@ -115,13 +115,15 @@ void Checker::block_begin(const WarpPlace& place) {
     block.warps.resize(warps);
     for (size_t w = 0; w < warps; ++w)
         block.warps[w].start(lanes_below(static_cast<uint32_t>(std::min<uint64_t>(32, threads - w * warp_size))),
-                             warps);
+                             2 * warps);
     block.groups.assign(warps, 0);
     block.copies.clear();
+    block.engines.clear();
+    block.shares = own.config->cluster.count() > 1;
     block.products.clear();
     block.proxied.clear();
     for (Barrier& barrier : block.barriers) {
-        barrier.clocks.assign(warps, 0);
+        barrier.clocks.assign(2 * warps, 0);
         barrier.knows.clear();
         barrier.waiting.assign(warps, 0);
         barrier.line.assign(warps, 0);
@@ -133,7 +135,7 @@ void Checker::block_begin(const WarpPlace& place) {
         restart(block.marks);
     }
     block.ordered = block.marks.base();
-    block.ended.assign(warps, 0);
+    block.ended.assign(2 * warps, 0);
     block.gone = 0;
     block.unreported.clear();
     block.fenced = block.counted = block.blind = false;

@@ -35,6 +35,8 @@ class Checker : public Observer {
     void access(const WarpPlace& place, const Op& op, const RowAccess& access) override;
     void loads(const WarpPlace& place, const Loads& all, const RowAccess& row) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
+    void bulk(const WarpPlace& place, const Op& op, const BulkEvent& event) override;
+    void waited(const WarpPlace& place, const Op& op, uint32_t lanes, const void* barrier) override;
     void barrier(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t id, bool waits, bool counted) override;
     void barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads) override;
     void cluster_arrive(const WarpPlace& place, uint32_t lanes, const void* cluster) override;
@@ -62,6 +64,7 @@ class Checker : public Observer {
         plain,
         fence,
         block_fence,
+        proxy_fence,
         commit,
         wait_group,
         wait_all,
@@ -89,6 +92,17 @@ class Checker : public Observer {
         uint32_t warp, group, id;
         uint64_t offset;
         uint32_t bytes;
+    };
+
+    // A bulk copy or tensor copy that reads or writes the block's shared memory.
+    struct Engine {
+        std::shared_ptr<const TransferState> state;
+        const void* barrier;  // null: its thread's groups report the end
+        uint32_t begin, end;
+        uint32_t block, warp, thread, line;  // who began it
+        bool writes;
+        bool done;
+        Clocks waited;  // by warp: its clock when it had seen the end, 0 if it has not
     };
 
     // A read of shared memory that nobody has written: reported when the block ends, unless its line is part of a race, which
@@ -127,6 +141,7 @@ class Checker : public Observer {
         std::vector<WarpOrder> warps;
         std::vector<uint32_t> groups;  // of asynchronous copies committed, by warp
         std::vector<Copy> copies;
+        std::vector<Engine> engines;
         std::array<Barrier, 17> barriers;
         Marks marks;  // of accesses to shared memory
         Shadow shared;
@@ -136,6 +151,7 @@ class Checker : public Observer {
         uint32_t global_phase = 0;  // the same of marks of global memory, in this block
         bool counted = false;       // a barrier of some of the threads
         bool fenced = false;        // somebody has released something
+        bool shares = false;        // it is one of several of a cluster
         bool blind = false;         // it has run for so long that its shared memory is watched no more
         std::vector<Unreported> unreported;
     };
@@ -258,6 +274,17 @@ class Checker : public Observer {
     void release(Touch& t);
     void snapshot(Block& block, uint32_t warp);
     void wait_for_copies(Block& block, uint32_t warp, uint32_t groups);
+    // checker_bulk.cpp
+    static void fence_proxy(Block& block, uint32_t warp);
+    bool ended_for(const Block& block, const Engine& engine, uint32_t warp) const;
+    void engine_access(const WarpPlace& place, const Op& op, const BulkEvent& event, const BulkEvent::Shared& part,
+                       bool writes);
+    void compare_with_threads(Block& block, const WarpPlace& place, const Op& op, const BulkEvent::Shared& part,
+                              bool writes, const Who& here);
+    void meet_engines(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
+    Block* running_block(const WarpPlace& place);  // null: it has ended
+    void report_shared(const char* kind, const char* what, uint32_t offset, uint32_t bytes, const Who& first,
+                       const Who& second);
     static ProductKind product_kind_of(const std::string& text);
     static void note_products(const Program& program, Notes& notes);
     static void show_to_products(Block& block, uint32_t warp);

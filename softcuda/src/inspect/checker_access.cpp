@@ -46,7 +46,9 @@ SOFTCUDA_WIDE Extent extent(const MemoryEvent& event) {
 }  // namespace
 
 void Checker::access(const WarpPlace& place, const Op& op, const RowAccess& access) {
-    if (op.space == Space::local || without_a_word(place, op, access)) return;
+    if (op.space == Space::local) return;
+    const bool beside_copies = op.space == Space::shared && launch().bulk && !block(place).engines.empty();
+    if (!beside_copies && without_a_word(place, op, access)) return;
     uint64_t addresses[warp_size];
     memory(place, op, event_of(op, access, addresses));
 }
@@ -68,6 +70,7 @@ void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& ev
 
 void Checker::shared_access(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
     if (own.marks.full()) own.blind = true;
+    if (!event.remote && !own.engines.empty()) meet_engines(own, place, op, event);
     if (event.remote || own.blind) return;
     const Extent e = extent(event);
     constexpr uint64_t most = 1u << 24;  // a wrong address ends the launch right after this, and is reported then

@@ -273,6 +273,29 @@ void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& even
     }
 }
 
+// As an H200 counts them: of a load every row of the box, wherever it lies, and for every block that receives it; of a
+// store what is inside of the tensor.  A row takes whole sectors.
+void Profiler::bulk(const WarpPlace& place, const Op& op, const BulkEvent& event) {
+    if (event.row_bytes == 0) return;  // from block to block
+    Worker& worker_of = worker(place);
+    Listing& own = worker_of.in(*place.function);
+    Count::Traffic& traffic = own.counts[static_cast<size_t>(&op - own.code)].global;
+    traffic.access = event.access;
+    traffic.requests += event.first;
+    if (event.access == Access::load) {
+        const uint64_t row = (event.row_bytes + sector_bytes - 1) / sector_bytes;
+        traffic.sectors += event.rows * row * event.written.size();
+    }
+    for (const BulkEvent::Range& range : event.global) {
+        traffic.bytes += range.bytes;
+        const uint64_t first = range.address / sector_bytes, last = (range.address + range.bytes - 1) / sector_bytes;
+        if (event.access != Access::load) traffic.sectors += last - first + 1;
+        if (event.access == Access::store) continue;
+        for (uint64_t sector = first; sector <= last; ++sector)
+            worker_of.loaded.add(sector / line_sectors, static_cast<uint8_t>(1u << sector % line_sectors));
+    }
+}
+
 void Profiler::launch_end(const Program& program, const Function& kernel, const LaunchConfig& config,
                           const LaunchResult& result) {
     std::unordered_map<const Function*, std::vector<Count>> sums;

@@ -5,17 +5,42 @@
 #include <cstring>
 
 #include "machine/block.h"
+#include "machine/tensor_map.h"
 
 namespace softcuda {
 
 size_t Transfer::read() {
+    if (state) state->read = true;
+    return read_source();
+}
+
+size_t Transfer::land() {
+    if (state) state->read = state->landed = true;
+    return land_all();
+}
+
+size_t Transfer::read_source() {
+    if (box && data.empty()) {
+        box->gather(data);
+        return data.size();
+    }
     if (!from) return 0;
     data.assign(from, from + bytes);
     from = nullptr;
     return bytes;
 }
 
-size_t Transfer::land() {
+size_t Transfer::land_all() {
+    if (box && loads) {
+        box->load();
+        return 0;
+    }
+    if (box) {
+        const size_t held = data.size();
+        if (data.empty()) box->gather(data);
+        box->store(data.data());
+        return held;
+    }
     const std::byte* source = from ? from : data.data();
     if (reduce) {
         reduce(to, source, bytes);
@@ -171,6 +196,13 @@ void AsyncQueue::settle(uint64_t* barrier) {
         if (pending_[i].barrier == barrier) pending_[i].perform();
     size_t index = 0;
     std::erase_if(pending_, [&](const Pending& pending) { return index++ <= last && pending.barrier == barrier; });
+}
+
+uint64_t AsyncQueue::under_way(const uint64_t* barrier) const {
+    uint64_t bytes = 0;
+    for (const Pending& pending : pending_)
+        if (pending.barrier == barrier && !pending.copies) bytes += pending.transfer.bytes;
+    return bytes;
 }
 
 void AsyncQueue::finish(size_t count) {

@@ -185,6 +185,22 @@ std::string WarpState::waits() const {
     return text;
 }
 
+std::string WarpState::awaits() const {
+    if (!awaited) return "";
+    const auto barrier = std::bit_cast<Mbarrier>(*awaited);
+    const int64_t due = static_cast<int32_t>(uint32_t(barrier.transactions) << 9) >> 9;
+    const uint64_t coming = block->cluster->async ? block->cluster->async->under_way(awaited) : 0;
+    auto count = [](uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+    std::string text = "\n  warp " + std::to_string(index) + " waits at an mbarrier for " +
+                       count(barrier.pending, "arrival") + " and ";
+    if (due < 0)
+        text += "no bytes: " + count(static_cast<uint64_t>(-due), "byte") + " came that it did not expect";
+    else
+        text += count(static_cast<uint64_t>(due), "byte");
+    if (due > 0 || coming) text += ", of which copies under way bring " + std::to_string(coming);
+    return text + ": " + block->launch->program->where(*awaited_at);
+}
+
 std::string Block::waits() const {
     std::string text;
     uint32_t shown = 0;

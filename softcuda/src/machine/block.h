@@ -92,7 +92,10 @@ class WarpState : public Warp {
     BarrierRequest request;
     int64_t spent = 0;  // work in this run() so far; an operation that takes long adds to it
     uint64_t spin_total = 0;
-    uint32_t cluster_pending = 0;  // lanes that have arrived at the cluster's barrier, which is not complete yet
+    uint32_t cluster_pending = 0;       // lanes that have arrived at the cluster's barrier, which is not complete yet
+    const uint64_t* awaited = nullptr;  // the mbarrier that it has just asked, whose phase has not ended,
+    const Op* awaited_at = nullptr;     // and where
+    std::string awaits() const;         // "warp 0 waits at an mbarrier for 1 arrival and 96 bytes …"
     std::unique_ptr<ThreadCopies> copies;  // null: no asynchronous copy so far
     Frame kernel_frame;                    // kept from block to block: most of what it holds does not change
     bool meet_ready(const Op& op, uint32_t lanes, uint32_t arrived);

@@ -280,6 +280,10 @@ void Worker::look_at_clock(const Cluster& cluster) {
     } else {
         fault.message += std::to_string(launch.machine->time_limit_s) + " s";
     }
+    uint32_t shown = 0;
+    for (const Block* block : cluster.blocks)
+        for (const auto& warp : block->warps)
+            if (!warp->finished() && warp->awaited && ++shown <= 4) fault.message += warp->awaits();
     throw FaultError{std::move(fault)};
 }
 

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "machine/async.h"
 #include "machine/launch.h"
 #include "machine/program.h"
 #include "machine/warpgroup.h"
@@ -44,6 +46,26 @@ struct MemoryEvent {
     const std::byte* shared = nullptr;  // the block's shared memory
     bool asynchronous = false;          // through the asynchronous proxy: of a product
     const Op* running = nullptr;        // the instruction of the program that makes the access
+};
+
+// A copy of the asynchronous proxy that a lane begins: cp.async.bulk and what belongs to it.
+struct BulkEvent {
+    struct Range {
+        uint64_t address;
+        uint32_t bytes;
+    };
+    struct Shared {
+        uint32_t block[3];    // whose shared memory
+        uint32_t begin, end;  // offsets in it
+        const void* barrier;  // that reports the end; null: the thread's groups do
+        std::shared_ptr<const TransferState> state;
+    };
+    uint32_t lane;
+    bool first;                         // of the instruction's
+    Access access;                      // of global memory; load, too, where there is none
+    std::vector<Range> global;          // row by row, what is inside of the tensor
+    uint32_t rows = 0, row_bytes = 0;   // of the box, whatever is inside; 0: no global memory
+    std::vector<Shared> written, read;  // several are written by a multicast
 };
 
 // An access of an Op that says itself what it does (Report::access), for the lanes in `lanes`, which are some.
@@ -98,6 +120,9 @@ class Observer {
     }
     // The accesses of other instructions.
     virtual void memory(const WarpPlace&, const Op&, const MemoryEvent&) {}
+    virtual void bulk(const WarpPlace&, const Op&, const BulkEvent&) {}
+    // Lanes have seen an mbarrier's phase end; or, with null, groups of their bulk copies.
+    virtual void waited(const WarpPlace&, const Op&, uint32_t /*lanes*/, const void* /*barrier*/) {}
     virtual void branch(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*taken*/) {}
     // Lanes come to barrier `id` of the block; `waits`: not bar.arrive; `counted`: for a number of threads given.
     virtual void barrier(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*id*/, bool /*waits*/,

@@ -107,6 +107,7 @@ void WarpState::start(const Function& kernel) {
     spins = 0;
     clock = 0;
     spin_total = 0;
+    awaited = nullptr;
     cluster_pending = 0;
     favoured = 0;
     favoured_left = 0;
