@@ -59,7 +59,7 @@ READ = ("sm__sass_data_bytes_mem_shared_op_gmma.sum", "l1tex__data_pipe_lsu_wave
 
 
 def test_an_instruction_counts_as_on_hardware(tmp_path: Path) -> None:
-    """Of narrow products ptxas leaves some out that the kernel repeats, so that each one is compared."""
+    """For each that was executed: of narrow products the H200 counted fewer than the kernel repeats, for a reason unknown."""
     hardware = {
         made["kernel"]: made["metrics"] for made in json.loads((HERE / "counters_h200.json").read_text())["launches"]
     }
