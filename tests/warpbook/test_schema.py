@@ -106,7 +106,7 @@ def test_a_corrupted_record_is_named_in_one_line(small, record, place, wrong):
 def test_a_program_is_one_of_snippets(small, record, name):
     record["programs"][name] = record["programs"][PROGRAM]
     records.path_of(small, "softcuda", "x").write_text(json.dumps(record), "utf-8")
-    with pytest.raises(BookError, match="^records/softcuda/x.json: programs"):
+    with pytest.raises(BookError, match=r"^records/softcuda/x\.json: programs"):
         records.read(small, "softcuda", "x")
 
 

@@ -216,6 +216,8 @@ def test_what_is_no_json_object_is_refused(reader: Reader, body: bytes) -> None:
         ("save", {"exercise": f"{NAME}/../../../x"}, 404),
         ("save", {"exercise": "/etc/passwd"}, 404),
         ("save", {"exercise": f"{NAME}\0"}, 404),
+        ("save", {"exercise": "\ud800"}, 404),
+        ("source", {"program": "\udc80/x", "file": "\udc80"}, 404),
         ("save", {"exercise": ["a"]}, 400),
         ("save", {"source": 7}, 400),
         ("save", {"source": "\ud800"}, 400),
