@@ -139,7 +139,7 @@ def refused_tag(text: str) -> Refused | None:
         return Refused(f"<{tag}> is not allowed{drawn or f'; {ADVICE}'}", (text, f"<{tag}", tag))
     for name, value in attributes:
         if wrong := refused_attribute(tag, name, value or ""):
-            return Refused(wrong, (text, *([value] if len(value or "") > 3 else []), f"{name}=", name, f"<{tag}"))
+            return Refused(wrong, (text, *([value] if value and len(value) > 3 else []), f"{name}=", name, f"<{tag}"))
     return None
 
 
