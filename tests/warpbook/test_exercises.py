@@ -195,6 +195,24 @@ def test_judge_exits_with_0_for_right_1_for_wrong_and_2_for_a_wrong_call(
     assert "there is no answer to judge; name a file that exists" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("option", "given", "said"),
+    [
+        ("--seed", "-1", "give the whole number"),
+        ("--seed", "1e3", "give the whole number"),
+        ("--seed", "9" * 5000, "give the whole number"),
+        ("--file", "", "no file is given"),
+    ],
+)
+def test_an_option_that_cannot_be_read_is_a_wrong_call(
+    capsys: pytest.CaptureFixture[str], option: str, given: str, said: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["judge", NAME, f"{option}={given}"])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_watch_judges_again_at_each_save(tmp_path: Path) -> None:
     answer = tmp_path / "answer.cu"
     shutil.copy(SOLUTION.with_name("stub.cu"), answer)
