@@ -267,6 +267,18 @@ def test_a_browser_that_says_nothing_is_let_go_quietly(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("name", ["docs/en/a.md", "snippets/a/b.cu", "exercises/a/b/task.en.md", "records/x/a.json"])
+def test_what_pages_are_made_of_is_watched(server: Server, small: Book, tmp_path: Path, name: str) -> None:
+    assert server.preview
+    before = server.preview.edition
+    server.edited()
+    assert server.preview.edition is before
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).touch()
+    server.edited()
+    assert server.preview.edition is not before
+
+
 # -- where it listens --------------------------------------------------------------------------------------------------
 
 

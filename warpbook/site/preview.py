@@ -37,7 +37,7 @@ from warpbook.site.page_builder import PageBuilder
 from warpbook.site.workbench import PREFIX as WORKBENCH
 from warpbook.site.workbench import Workbench
 
-WATCHED = ("docs", "snippets", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
+WATCHED = ("docs", "snippets", "exercises", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
 POLL = 0.2  # seconds between two looks at the files
 PAUSE = 1.0  # seconds without an edit before the whole site is built
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
