@@ -215,6 +215,29 @@ def test_head_does_not_wait_for_an_edit(server: Server) -> None:
     assert b" 200 OK" in answer and answer.endswith(b"\r\n\r\n")
 
 
+@pytest.mark.parametrize(
+    ("file", "loaded_again"),
+    [("theme/__pycache__/code.pyc", False), ("theme/.spare.swp", False), ("theme/new.css", True)],
+)
+def test_a_page_is_loaded_again_only_after_an_edit(server: Server, small: Book, file: str, loaded_again: bool) -> None:
+    """Python's caches and an editor's spare copies are no edits: whoever types into a page would lose the text."""
+    shown, looked = server._visible_epoch, threading.Event()
+    loop = threading.Thread(target=server._build_loop, daemon=True)
+    edited = server.edited
+    server.builder = lambda: (edited(), looked.set())
+    loop.start()
+    (small.root / file).parent.mkdir(parents=True, exist_ok=True)
+    (small.root / file).write_text("new")
+    with server._rebuild_cond:  # as MkDocs does when its observer has seen the file
+        server._want_rebuild = True
+        server._rebuild_cond.notify_all()
+    assert looked.wait(30)
+    server.shutdown()
+    loop.join(30)
+    assert (server._visible_epoch > shown) == loaded_again
+    assert server._visible_epoch == server._wanted_epoch
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "NONSENSE"])
 @pytest.mark.parametrize("path", ["/page/", "/livereload/0/0"])
 def test_other_methods_are_refused(server: Server, method: str, path: str) -> None:

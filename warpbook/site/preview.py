@@ -180,8 +180,9 @@ class Server(LiveReloadServer):
             self.workbench = Workbench(book, folder, self.names, self.server_port)
 
     def edited(self) -> None:
-        if self.preview:
-            self.preview.edited()
+        """Begin another edition. If nothing that the site is made of has changed, browsers keep the page they show."""
+        if not self.preview or not self.preview.edited():
+            self._wanted_epoch = self._visible_epoch
 
     @property
     def root(self) -> str:
@@ -329,17 +330,18 @@ class Preview:
         self.seen = files(book)
         self.edition = Edition(book, folder / "1", url, LANGUAGES[0])
 
-    def edited(self) -> None:
-        """Begin another edition, if anything has changed."""
+    def edited(self) -> bool:
+        """Begin another edition, if anything has changed; whether it has."""
         now = files(self.book)
         if now == self.seen:
-            return  # Python's caches, an editor's spare copy
+            return False  # Python's caches, an editor's spare copy
         self.seen = now
         before = self.edition
         number = int(before.folder.name) + 1
         self.edition = Edition(self.book, self.folder / str(number), self.url, before.asked)
         threading.Thread(target=before.end, daemon=True).start()
         shutil.rmtree(self.folder / str(number - 2), ignore_errors=True)  # of the last, something may be on its way
+        return True
 
 
 def files(book: Book) -> dict[str, tuple[int, int]]:
