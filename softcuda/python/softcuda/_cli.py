@@ -12,6 +12,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import TracebackType
 
 from softcuda import __version__, _hook, _output, _select, _toolkit
 from softcuda._usage import USAGE, check_program, check_seed, help_on, help_on_all
@@ -44,6 +45,7 @@ def run(arguments: list[str]) -> int:
     except _select.SelectError as error:
         sys.exit(str(error))
     sys.meta_path.insert(0, Bystanders())
+    explain_missing_pycuda()
     sys.argv = arguments
     try:
         if module:
@@ -58,6 +60,18 @@ def run(arguments: list[str]) -> int:
         raise
     finish_launches()
     return 0
+
+
+def explain_missing_pycuda() -> None:
+    """When the program ends because it imports PyCUDA and there is none, the last line says how to get it."""
+    before = sys.excepthook
+
+    def excepthook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+        before(kind, value, trace)
+        if isinstance(value, ModuleNotFoundError) and value.name == "pycuda":
+            sys.stderr.write(f"softcuda: PyCUDA is not installed for {sys.executable}: softcuda install-pycuda\n")
+
+    sys.excepthook = excepthook
 
 
 def finish_launches() -> None:

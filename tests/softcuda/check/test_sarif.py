@@ -20,23 +20,7 @@ from softcuda import _sarif
 
 PLANTED = Path(planted.__file__)
 ROOT = PLANTED.parents[3]
-RACE = '''\
-import numpy as np
-import pycuda.autoinit
-import pycuda.gpuarray as gpuarray
-from pycuda.compiler import SourceModule
-
-module = SourceModule("""
-__global__ void reverse(float *a)
-{
-    __shared__ float s[256];
-    s[threadIdx.x] = a[threadIdx.x];
-    a[threadIdx.x] = s[255 - threadIdx.x];
-}
-""")
-a = gpuarray.to_gpu(np.arange(256, dtype=np.float32))
-module.get_function("reverse")(a, block=(256, 1, 1))
-'''
+RACE = (PLANTED.parent / "race.py").read_text()
 
 
 def check(folder: Path, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -137,8 +121,8 @@ def project(tmp_path: Path) -> Path:
 def test_paths_are_relative_to_the_checkout(project: Path) -> None:
     assert check(project / "src", "--sarif", "found.sarif", "my race.py").returncode == 1
     [result] = run_of(project / "src" / "found.sarif")["results"]
-    assert lines_of(result) == [("src/my%20race.py", 11)]
-    assert sorted(lines_of(result, "relatedLocations")) == [("src/my%20race.py", 10), ("src/my%20race.py", 11)]
+    assert lines_of(result) == [("src/my%20race.py", 13)]
+    assert sorted(lines_of(result, "relatedLocations")) == [("src/my%20race.py", 12), ("src/my%20race.py", 13)]
     text = (project / "src" / "found.sarif").read_text()
     assert str(project) not in text, "no path of this machine"
 
@@ -146,9 +130,9 @@ def test_paths_are_relative_to_the_checkout(project: Path) -> None:
 def test_an_annotation_whole(project: Path) -> None:
     done = check(project, "--github", "src/my race.py", GITHUB_WORKSPACE=str(project / "src"))
     [line] = [line for line in done.stdout.splitlines() if line.startswith("::")]
-    head = "::error file=src/my race.py,line=11,title=softcuda check%3A race in shared memory in kernel reverse::"
+    head = "::error file=src/my race.py,line=13,title=softcuda check%3A race in shared memory in kernel reverse::"
     assert line.startswith(head), "a workspace that this folder is not in says nothing"
-    assert "reads at src/my race.py:11, " in line and "%0AHint: put __syncthreads() between the two lines" in line
+    assert "reads at src/my race.py:13, " in line and "%0AHint: put __syncthreads() between the two lines" in line
 
 
 def test_fingerprints_stay_when_lines_are_moved(project: Path) -> None:
@@ -158,7 +142,7 @@ def test_fingerprints_stay_when_lines_are_moved(project: Path) -> None:
         check(project, "--sarif", "found.sarif", "race.py")
         found += run_of(project / "found.sarif")["results"]
     assert found[0]["partialFingerprints"] == found[1]["partialFingerprints"]
-    assert lines_of(found[0]) == [("race.py", 11)] and lines_of(found[1]) == [("race.py", 13)]
+    assert lines_of(found[0]) == [("race.py", 13)] and lines_of(found[1]) == [("race.py", 15)]
 
 
 def test_a_leak_belongs_to_the_program(tmp_path: Path) -> None:
