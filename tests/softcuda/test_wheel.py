@@ -75,7 +75,7 @@ def test_it_is_softcuda_elsewhere_too(elsewhere):
     assert f"{packages / 'softcuda' / 'lib' / 'libcuda.so.1'}" in done.stdout
 
 
-@pytest.mark.parametrize(("number", "fails"), [(0, False), (1, False), (2, True)])
+@pytest.mark.parametrize(("number", "fails"), [(0, False), (1, False), (2, False), (3, True)])
 def test_the_readmes_programs_run_elsewhere(elsewhere, metadata, number, fails):
     programs = re.findall(r"```python\n(.*?)```", metadata.get_payload(), re.DOTALL)
     (elsewhere.parent / "program.py").write_text(programs[number])
