@@ -49,7 +49,7 @@ def main() -> int:
         options = options_of(sarif, os.environ.get("INPUT_STRICT", ""))
         words = words_of(os.environ.get("INPUT_COMMAND", ""))
     except ValueError as error:
-        print(_sarif.annotation("error", "softcuda action", str(error)))
+        print(_sarif.format_annotation("error", "softcuda action", str(error)))
         return 1
     if output := os.environ.get("GITHUB_OUTPUT"):
         with open(output, "a", encoding="utf-8") as file:

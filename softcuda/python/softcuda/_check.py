@@ -20,7 +20,7 @@ from softcuda import _child, _output, _sarif, _usage
 from softcuda._child import Record, Run
 from softcuda._locate import Place, Project, project_of
 from softcuda._profile import unpacked
-from softcuda._sarif import VERBS, tuple_of
+from softcuda._sarif import VERBS, format_index
 
 Finding = dict[str, Any]
 # What PyCUDA's own kernels are generated from: its reductions and scans.
@@ -90,7 +90,7 @@ def same_place(finding: Finding) -> bool:
 
 
 def thread(who: Finding) -> str:
-    return f"thread {tuple_of(who['thread'])} of block {tuple_of(who['block'])}"
+    return f"thread {format_index(who['thread'])} of block {format_index(who['block'])}"
 
 
 def does(who: Finding) -> str:
@@ -300,10 +300,11 @@ def locate(finding: Finding, program: Program, project: Project, fallback: Path)
         access = finding.get(who)
         if not access or finding["library"]:  # which stands in no file of the project
             return None
-        return project.find(access["file"], access["line"], program.lines.get(access["file"], []))
+        source = program.lines.get(access["file"], [])
+        return project.find(access["file"], access["line"], source, finding["name"])
 
     first, second = place_of_access("first"), place_of_access("second")
-    return _sarif.Located(finding, first or second or Place(fallback), second)
+    return _sarif.Located(finding, first or second or Place(fallback), first, second)
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
@@ -418,9 +419,9 @@ def show(found: list[tuple[Finding, Program]], options: Options, arguments: list
             notice = f"softcuda: the program ended with status {run.code}; this is what was found until then"
         ending = _sarif.Ending(status, run.partial, notice, max(0, -run.code))
         if options.sarif:
-            document = _sarif.document(located, project, ending, strict=options.strict)
+            document = _sarif.describe_run(located, project, ending, strict=options.strict)
             written = _output.write_json(options.sarif, document) and written
         if options.github:
-            lines = _sarif.annotations(located, project, ending, strict=options.strict)
+            lines = _sarif.format_annotations(located, project, ending, strict=options.strict)
             written = (not lines or _output.show("\n".join(lines))) and written
     return written

@@ -2,7 +2,7 @@
 
 PyCUDA hands the compiler a string, so a finding names `kernel.cu:5`, a file that nobody has.  An editor or a pull
 request needs the file that holds the string.  It is found by its text: the lines around the finding's, or that line
-alone if the project has it only once.
+alone if the project has it only once, in a file that names the kernel.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Place:
     line: int = 0
 
 
-def plain(text: str) -> str:
+def undo_escapes(text: str) -> str:
     """Text without what a Python string adds to that of a kernel: doubled backslashes, an f-string's doubled braces."""
     return text.replace("\\\\", "\\").replace("{{", "{").replace("}}", "}")
 
 
 def lines_of(text: str) -> list[str]:
-    return [line.strip() for line in plain(text).split("\n")]
+    return [line.strip() for line in undo_escapes(text).split("\n")]
 
 
 def root_of(folder: Path) -> Path:
@@ -86,17 +86,20 @@ class Project:
         if file not in self.texts:
             try:
                 small = file.stat().st_size <= LARGEST
-                self.texts[file] = plain(file.read_text("utf-8", "replace")) if small else ""
+                self.texts[file] = undo_escapes(file.read_text("utf-8", "replace")) if small else ""
             except OSError:
                 self.texts[file] = ""
         return self.texts[file]
 
-    def find(self, name: str, line: int, source: list[str]) -> Place | None:
-        """Line `line` of what the compiler knew as file `name`, whose lines are `source` (empty: not known)."""
+    def find(self, name: str, line: int, source: list[str], kernel: str = "") -> Place | None:
+        """Line `line` of what the compiler knew as file `name`, whose lines are `source` (empty: not known).
+
+        `kernel`, as C++ has its name, is in the file where no other line than the one agrees.
+        """
         if line < 1:
             return None
         wanted = lines_of("\n".join(source))
-        return self.find_by_name(name, line, wanted) or self.find_by_text(line, wanted)
+        return self.find_by_name(name, line, wanted) or self.find_by_text(line, wanted, kernel)
 
     def find_by_name(self, name: str, line: int, wanted: list[str]) -> Place | None:
         """The file of that name, unless another line stands there."""
@@ -108,7 +111,7 @@ class Project:
                     return Place(file.resolve(), line)
         return None
 
-    def find_by_text(self, line: int, wanted: list[str]) -> Place | None:
+    def find_by_text(self, line: int, wanted: list[str], kernel: str) -> Place | None:
         near = {
             number: wanted[number - 1]
             for number in range(max(1, line - AROUND), min(len(wanted), line + AROUND) + 1)
@@ -127,10 +130,16 @@ class Project:
                 index + 1 - number
                 for number, one in near.items()
                 for index, other in enumerate(here)
-                if same(one, other)
+                if agrees(one, other)
             )
-            places = {Place(file, line + offset): agree for offset, agree in offsets.items() if offset + line > 0}
-            found |= {place: agree for place, agree in places.items() if self.fits(place, agree, near, line)}
+            places = {
+                Place(file, line + offset): agree for offset, agree in offsets.items() if 0 < line + offset <= len(here)
+            }
+            found |= {
+                place: agree
+                for place, agree in places.items()
+                if agree >= SHARE * len(near) or self.has(place, near[line], kernel)
+            }
             if max(found.values(), default=0) == len(near):  # nothing agrees better
                 break
         best = max(found.values(), default=0)
@@ -138,15 +147,15 @@ class Project:
         # Copies of a kernel have the same defect; of single lines that look alike one would be a guess.
         return likely[0] if len(likely) == 1 or (likely and best >= SHARE * len(near)) else None
 
-    def fits(self, place: Place, agree: int, near: dict[int, str], line: int) -> bool:
-        """Most lines around agree, or at least the line itself, if there is more to it than `i++;`."""
-        here = self.lines(place.file)
-        if place.line > len(here):
-            return False
-        return agree >= SHARE * len(near) or (len(near[line]) >= WHOLE and same(near[line], here[place.line - 1]))
+    def has(self, place: Place, line: str, kernel: str) -> bool:
+        """Whether `line` stands there, in a file that names the kernel, and there is more to it than `i++;`."""
+        here = self.lines(place.file)[place.line - 1 : place.line]
+        name = re.match(r"(?:\w+ )?(?:\w+::)*(\w+)", kernel)
+        named = bool(name and re.search(rf"\b{name[1]}\b", self.text(place.file)))
+        return named and len(line) >= WHOLE and any(agrees(line, other) for other in here)
 
 
-def same(line: str, other: str) -> bool:
+def agrees(line: str, other: str) -> bool:
     """Whether a kernel's line is the file's, or a part of it: SourceModule("__global__ void f(...) {...}")."""
     return line == other or (len(line) >= WHOLE and line in other)
 

@@ -118,11 +118,18 @@ RULES = {  # id: what it is, and what to do
 
 @dataclass
 class Located:
-    """A finding, and where in the project its threads were; `first` is always known, if only as a file."""
+    """A finding, and where in the project its threads were; `place` is one of these, or a file without a line."""
 
     finding: Finding
-    first: Place
+    place: Place
+    first: Place | None = None
     second: Place | None = None
+
+    @property
+    def accesses(self) -> list[tuple[Finding, Place]]:
+        """What the threads did, where that is known."""
+        both = (("first", self.first), ("second", self.second))
+        return [(self.finding[who], place) for who, place in both if place]
 
 
 @dataclass
@@ -135,38 +142,36 @@ class Ending:
     signal: int = 0
 
 
-def level(finding: Finding, *, strict: bool) -> str:
+def level_of(finding: Finding, *, strict: bool) -> str:
     """What counts is an error; a finding in a library's kernel counts with --strict."""
     return "warning" if finding["library"] and not strict else "error"
 
 
-def uri(project: Project, place: Place) -> str:
+def uri_of(project: Project, place: Place) -> str:
     return quote(project.relative(place.file))
 
 
-def told(located: Located, project: Project) -> str:
+def name_project_lines(located: Located, project: Project) -> str:
     """The finding's sentence, with the project's files in place of the compiler's."""
     text = located.finding["text"]
-    for who, place in (("first", located.first), ("second", located.second)):
-        access = located.finding.get(who)
-        if access and place and place.line and access["line"]:
-            named = re.escape(f"{access['file']}:{access['line']}")
-            here = f"{project.relative(place.file)}:{place.line}"
-            text = re.sub(rf"(?<![\w./]){named}(?!\d)", lambda _, here=here: here, text)
+    for access, place in located.accesses:
+        named = re.escape(f"{access['file']}:{access['line']}")
+        here = f"{project.relative(place.file)}:{place.line}"
+        text = re.sub(rf"(?<![\w./]){named}(?!\d)", lambda _, here=here: here, text)
     return text
 
 
-def paragraphs(located: Located, project: Project) -> list[str]:
+def paragraphs_of(located: Located, project: Project) -> list[str]:
     """What happened, where, and what to do, without the line breaks that suit a terminal."""
     finding = located.finding
-    parts = [told(located, project), finding["where"], "Hint: " * bool(finding["hint"]) + finding["hint"]]
+    parts = [name_project_lines(located, project), finding["where"], "Hint: " * bool(finding["hint"]) + finding["hint"]]
     return [" ".join(part.split()) for part in parts if part]
 
 
 # --- SARIF ------------------------------------------------------------------------------------------------------------
 
 
-def rule(name: str, findings: list[Located]) -> Json:
+def describe_rule(name: str, findings: list[Located]) -> Json:
     """What there is to say of a kind of finding; one that RULES lacks is described by its first finding."""
     short, full, action = RULES.get(name) or next(
         (one.finding["title"].capitalize(), f"{one.finding['title'].capitalize()}.", one.finding["hint"])
@@ -184,50 +189,49 @@ def rule(name: str, findings: list[Located]) -> Json:
     }
 
 
-def location(project: Project, place: Place, source: str = "") -> Json:
-    physical: Json = {"artifactLocation": {"uri": uri(project, place)}}
+def describe_location(project: Project, place: Place, source: str = "") -> Json:
+    physical: Json = {"artifactLocation": {"uri": uri_of(project, place)}}
     if place.file.is_relative_to(project.root):
         physical["artifactLocation"]["uriBaseId"] = ROOT
     else:
-        physical["artifactLocation"]["uri"] = place.file.as_uri() if place.file.is_absolute() else uri(project, place)
+        physical["artifactLocation"]["uri"] = (
+            place.file.as_uri() if place.file.is_absolute() else uri_of(project, place)
+        )
     if place.line:
         physical["region"] = {"startLine": place.line} | ({"snippet": {"text": source}} if source else {})
     return {"physicalLocation": physical}
 
 
-def fingerprint(located: Located, project: Project) -> str:
+def fingerprint_of(located: Located, project: Project) -> str:
     """The same for the same defect after lines were moved: no line numbers, threads or addresses are in it."""
     finding = located.finding
-    parts = [finding["kind"], finding.get("kernel", ""), finding.get("space", "")]
-    for who, place in (("first", located.first), ("second", located.second)):
-        access = finding.get(who, {})
-        parts += [project.relative(place.file) if place else "", "".join(access.get("source", "").split())]
+    parts = [finding["kind"], finding.get("kernel", ""), finding.get("space", ""), project.relative(located.place.file)]
+    parts += ["".join(finding.get(who, {}).get("source", "").split()) for who in ("first", "second")]
     if finding["kind"] == "leak":
         parts.append(finding["allocation"]["from"])
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def result(located: Located, project: Project, *, rules: list[str], strict: bool, count: Counter[str]) -> Json:
+def describe_result(located: Located, project: Project, *, rules: list[str], strict: bool, count: Counter[str]) -> Json:
     finding = located.finding
-    own = fingerprint(located, project)
+    own = fingerprint_of(located, project)
     count[own] += 1
-    where = location(project, located.first, finding.get("first", {}).get("source", ""))
+    source = next((access.get("source", "") for access, place in located.accesses if place == located.place), "")
+    where = describe_location(project, located.place, source)
     if finding.get("kernel"):
         kernel = {"name": finding["name"], "fullyQualifiedName": finding["name"], "kind": "function"}
         where["logicalLocations"] = [kernel | {"decoratedName": finding["kernel"]}]
     related: list[Json] = []
-    for who, place in (("first", located.first), ("second", located.second)):
-        if "second" in finding and who in finding and place:
-            access = finding[who]
-            text = f"thread {tuple_of(access['thread'])} of block {tuple_of(access['block'])}"
-            text += f" {VERBS.get(access['does'], access['does'])} ({access['instruction']})"
-            here = location(project, place, access.get("source", ""))
-            related.append({"id": len(related) + 1, **here, "message": {"text": text}})
+    for access, place in located.accesses if "second" in finding else []:
+        text = f"thread {format_index(access['thread'])} of block {format_index(access['block'])}"
+        text += f" {VERBS.get(access['does'], access['does'])} ({access['instruction']})"
+        here = describe_location(project, place, access.get("source", ""))
+        related.append({"id": len(related) + 1, **here, "message": {"text": text}})
     return {
         "ruleId": finding["kind"],
         "ruleIndex": rules.index(finding["kind"]),
-        "level": level(finding, strict=strict),
-        "message": {"text": "\n".join(paragraphs(located, project))},
+        "level": level_of(finding, strict=strict),
+        "message": {"text": "\n".join(paragraphs_of(located, project))},
         "locations": [where],
         **({"relatedLocations": related} if related else {}),
         "partialFingerprints": {FINGERPRINT: f"{own}:{count[own]}"},
@@ -237,11 +241,11 @@ def result(located: Located, project: Project, *, rules: list[str], strict: bool
     }
 
 
-def tuple_of(index: list[int]) -> str:
+def format_index(index: list[int]) -> str:
     return "(" + ",".join(map(str, index)) + ")"
 
 
-def document(findings: list[Located], project: Project, ending: Ending, *, strict: bool) -> Json:
+def describe_run(findings: list[Located], project: Project, ending: Ending, *, strict: bool) -> Json:
     """The SARIF log of one run."""
     rules = list(dict.fromkeys([*RULES, *(located.finding["kind"] for located in findings)]))
     count: Counter[str] = Counter()
@@ -258,14 +262,14 @@ def document(findings: list[Located], project: Project, ending: Ending, *, stric
         "version": __version__,
         "semanticVersion": __version__,
         "shortDescription": {"text": "Finds races, uninitialised reads and other defects of CUDA kernels in a run."},
-        "rules": [rule(name, findings) for name in rules],
+        "rules": [describe_rule(name, findings) for name in rules],
     }
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the checkout."}}},
         "invocations": [invocation],
-        "results": [result(one, project, rules=rules, strict=strict, count=count) for one in findings],
+        "results": [describe_result(one, project, rules=rules, strict=strict, count=count) for one in findings],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -273,32 +277,32 @@ def document(findings: list[Located], project: Project, ending: Ending, *, stric
 # --- GitHub Actions ---------------------------------------------------------------------------------------------------
 
 
-def escaped(text: str, more: str = "") -> str:
+def escape(text: str, more: str = "") -> str:
     return "".join(f"%{ord(letter):02X}" if letter in f"%\r\n{more}" else letter for letter in text)
 
 
-def annotation(kind: str, title: str, text: str, file: str = "", line: int = 0) -> str:
+def format_annotation(kind: str, title: str, text: str, file: str = "", line: int = 0) -> str:
     """A workflow command that GitHub shows beside the line, https://docs.github.com/actions (workflow commands)."""
     about = {"file": file, "line": str(line or ""), "title": title}
-    words = ",".join(f"{key}={escaped(value, ':,')}" for key, value in about.items() if value)
-    return f"::{kind} {words}::{escaped(text)}"
+    words = ",".join(f"{key}={escape(value, ':,')}" for key, value in about.items() if value)
+    return f"::{kind} {words}::{escape(text)}"
 
 
-def annotations(findings: list[Located], project: Project, ending: Ending, *, strict: bool) -> list[str]:
+def format_annotations(findings: list[Located], project: Project, ending: Ending, *, strict: bool) -> list[str]:
     lines = []
     for located in findings:
-        finding, place = located.finding, located.first
+        finding, place = located.finding, located.place
         kernel = f" in kernel {finding['name']}" if "name" in finding else ""
         inside = place.file.is_relative_to(project.root)
         lines.append(
-            annotation(
-                level(finding, strict=strict),
+            format_annotation(
+                level_of(finding, strict=strict),
                 f"softcuda check: {finding['title']}{kernel}",
-                "\n".join(paragraphs(located, project)),
+                "\n".join(paragraphs_of(located, project)),
                 project.relative(place.file) if inside else "",
                 place.line if inside else 0,
             )
         )
     if ending.notice:
-        lines.append(annotation("error" if ending.partial else "warning", "softcuda check", ending.notice))
+        lines.append(format_annotation("error" if ending.partial else "warning", "softcuda check", ending.notice))
     return lines

@@ -265,8 +265,12 @@ def test_no_line_is_guessed(tmp_path: Path) -> None:
     lines = ["__global__ void f(int *a)", "{", "    int i = threadIdx.x;", "    if (i < 10)", "    a[i] = 1;", "}"]
     (tmp_path / "twice.py").write_text("    int i = threadIdx.x;\n" * 2)
     project = Project(tmp_path)
-    assert project.find("kernel.cu", 3, lines) is None, "two lines, and nothing around them agrees"
+    assert project.find("kernel.cu", 3, lines, "f(int*)") is None, "two lines, and nothing around them agrees"
     assert project.find("kernel.cu", 5, lines) is None
+    (tmp_path / "twice.py").write_text(lines[2])
+    assert Project(tmp_path).find("kernel.cu", 3, lines, "f(int*)") is None, "that file has no kernel f"
+    (tmp_path / "twice.py").write_text(f"kernel = make('void f(int *a)', {lines[2]!r})")
+    assert Project(tmp_path).find("kernel.cu", 3, lines, "f(int*)") == Place(tmp_path / "twice.py", 1)
     assert project.find("kernel.cu", 0, lines) is None and project.find("kernel.cu", 9, lines) is None
 
 
@@ -292,7 +296,7 @@ def test_environments_are_not_searched(tmp_path: Path) -> None:
 
 
 def test_a_finding_cannot_end_its_command() -> None:
-    text = _sarif.annotation("error", "50 %, twice: a\nb", "::stop\r\n100 %", "a,b:c.py", 3)
+    text = _sarif.format_annotation("error", "50 %, twice: a\nb", "::stop\r\n100 %", "a,b:c.py", 3)
     assert text == "::error file=a%2Cb%3Ac.py,line=3,title=50 %25%2C twice%3A a%0Ab::::stop%0D%0A100 %25"
 
 
@@ -306,7 +310,7 @@ def test_a_kind_without_a_rule_is_described_by_its_finding(tmp_path: Path) -> No
         "library": "",
     }
     located = [_sarif.Located(finding, Place(tmp_path / "a.py"))]
-    log = _sarif.document(located, Project(tmp_path), _sarif.Ending(1), strict=False)
+    log = _sarif.describe_run(located, Project(tmp_path), _sarif.Ending(1), strict=False)
     (tmp_path / "f.sarif").write_text(json.dumps(log))
     [result] = run_of(tmp_path / "f.sarif")["results"]
     assert result["ruleId"] == "new-kind" and result["message"]["text"] == "it is new\nHint: look"
