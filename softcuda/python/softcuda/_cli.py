@@ -10,9 +10,9 @@ import platform
 import runpy
 import subprocess
 import sys
+import types
 from importlib import metadata
 from pathlib import Path
-from types import TracebackType
 
 from softcuda import __version__, _hook, _output, _select, _toolkit
 from softcuda._usage import USAGE, check_program, check_seed, help_on, help_on_all
@@ -66,7 +66,7 @@ def explain_missing_pycuda() -> None:
     """When the program ends because it imports PyCUDA and there is none, the last line says how to get it."""
     before = sys.excepthook
 
-    def excepthook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+    def excepthook(kind: type[BaseException], value: BaseException, trace: types.TracebackType | None) -> None:
         before(kind, value, trace)
         if isinstance(value, ModuleNotFoundError) and value.name == "pycuda":
             sys.stderr.write(f"softcuda: PyCUDA is not installed for {sys.executable}: softcuda install-pycuda\n")
