@@ -62,18 +62,6 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def explain_missing_pycuda() -> None:
-    """When the program ends because it imports PyCUDA and there is none, the last line says how to get it."""
-    before = sys.excepthook
-
-    def excepthook(kind: type[BaseException], value: BaseException, trace: types.TracebackType | None) -> None:
-        before(kind, value, trace)
-        if isinstance(value, ModuleNotFoundError) and value.name == "pycuda":
-            sys.stderr.write(f"softcuda: PyCUDA is not installed for {sys.executable}: softcuda install-pycuda\n")
-
-    sys.excepthook = excepthook
-
-
 def finish_launches() -> None:
     """Kernels may still run when the program has come to its end; here Ctrl-C ends it as anywhere in the program."""
     with contextlib.suppress(AttributeError):
@@ -84,6 +72,18 @@ def put_first(folder: str) -> None:
     """On sys.path, where Python has put its own guess, unless -P forbids it."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
+
+
+def explain_missing_pycuda() -> None:
+    """When the program ends because it imports PyCUDA and there is none, the last line says how to get it."""
+    before = sys.excepthook
+
+    def excepthook(kind: type[BaseException], value: BaseException, trace: types.TracebackType | None) -> None:
+        before(kind, value, trace)
+        if isinstance(value, ModuleNotFoundError) and value.name == "pycuda":
+            sys.stderr.write(f"softcuda: PyCUDA is not installed for {sys.executable}: softcuda install-pycuda\n")
+
+    sys.excepthook = excepthook
 
 
 def version_of(package: str) -> str:
