@@ -39,8 +39,16 @@ RULES = {  # id: what it is, and what to do
     ),
     "async-copy": (
         "Asynchronous copy not waited for",
-        "A thread reads what an asynchronous copy brings before the copy was waited for.",
-        "Wait for the copy (__pipeline_wait_prior, cg::wait), then call __syncthreads().",
+        "A thread reads what an asynchronous copy brings before the copy was waited for, writes what a bulk copy has"
+        " not read yet, or two bulk copies write to one place.",
+        "Wait for the copy (__pipeline_wait_prior, cg::wait; of bulk copies mbarrier.try_wait or"
+        " cp.async.bulk.wait_group), then call __syncthreads().",
+    ),
+    "proxy": (
+        "No fence.proxy.async between threads and a bulk copy",
+        "A thread writes or reads shared memory that a bulk or tensor copy then reads or overwrites. A barrier orders"
+        " threads, but not the copy engine.",
+        "Put fence.proxy.async.shared::cta (cuda::ptx::fence_proxy_async) behind the access, before the barrier.",
     ),
     "uninitialised": (
         "Read of uninitialised memory",
