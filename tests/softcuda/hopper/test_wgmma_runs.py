@@ -59,7 +59,7 @@ READ = ("sm__sass_data_bytes_mem_shared_op_gmma.sum", "l1tex__data_pipe_lsu_wave
 
 
 def test_an_instruction_counts_as_on_hardware(tmp_path: Path) -> None:
-    """For each that was executed: of narrow products the H200 counted fewer than the kernel repeats, for a reason unknown."""
+    """For each execution: of narrow products the H200 counted fewer than the kernel repeats; why is not known."""
     hardware = {
         made["kernel"]: made["metrics"] for made in json.loads((HERE / "counters_h200.json").read_text())["launches"]
     }
