@@ -70,6 +70,14 @@ void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& ev
 
 void Checker::shared_access(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
     if (own.marks.full()) own.blind = true;
+    if (event.remote && !own.shares) {  // an address of the cluster, in a block that is alone in it
+        uint64_t addresses[warp_size];
+        for (int i = 0; i < warp_size; ++i) addresses[i] = event.addresses[i] & 0xffffff;
+        MemoryEvent here = event;
+        here.addresses = addresses;
+        here.remote = false;
+        return shared_access(own, place, op, here);
+    }
     if (!event.remote && !own.engines.empty()) meet_engines(own, place, op, event);
     if (event.remote || own.blind) return;
     const Extent e = extent(event);

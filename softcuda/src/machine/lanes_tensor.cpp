@@ -11,6 +11,8 @@ namespace {
 
 using ptx::Type;
 
+constexpr uint64_t most_box = uint64_t(1) << 20;  // bytes, more than any shared memory
+
 struct TensorCopy {
     Op shared, barrier, map;                   // addresses, in the shape that resolve() reads
     std::vector<uint32_t> coordinates, moved;  // rows
@@ -68,12 +70,12 @@ void check_copy(Warp& warp, const Op& op, int lane, const TensorCopy& copy, cons
     if (!map.interleave && int64_t(at[0]) * map.element_bytes() % 16 != 0)
         refuse("a box that begins at element " + std::to_string(at[0]) + " of a row, " +
                std::to_string(int64_t(at[0]) * map.element_bytes()) + " bytes from its start: no multiple of 16");
-    if (map.interleave)
-        for (uint32_t d = 0; d < map.rank && !map.im2col; ++d)
-            if (map.steps[d] != 1) refuse("element strides of interleaved channels, which softcuda does not know");
+    for (uint32_t d = 0; map.interleave && d < map.rank; ++d)
+        if (map.steps[d] != 1) refuse("element strides of interleaved channels, which softcuda does not know");
     if (!copy.stores) return;
     for (uint32_t d = 0; d < map.rank; ++d)
         if (at[d] < 0) refuse("a store of a box that begins before the tensor, at coordinate " + std::to_string(at[d]));
+    if (map.im2col && map.interleave) refuse("a store of interleaved pixels, which softcuda does not know");
     for (uint32_t i = 0; map.im2col && i + 2 < map.rank; ++i)
         if (map.lower[i] < 0 || map.upper[i] > 0) refuse("a store with pixels outside of the tensor");
     if (copy.reduces && !copy.reductions[static_cast<size_t>(map.type)])
@@ -91,6 +93,9 @@ void exec_tensor_copy(Warp& warp, const Op& op, uint32_t lanes) {
         check_copy(warp, op, i, copy, map, at);
         if (copy.prefetches) return;
 
+        if (const uint64_t bytes = box_rows(map) * map.inner_bytes(); bytes > most_box)
+            warp.fault(FaultKind::illegal_address, op, i,
+                       "a box of " + std::to_string(bytes) + " bytes, more than shared memory has");
         auto box = std::make_shared<TensorBox>(box_at(map, at, moved, copy.stores));
         charge(warp, box->bytes() / 64 + box->rows.size());
         const Access access = copy.reduces ? Access::reduction : copy.stores ? Access::store : Access::load;
@@ -211,7 +216,7 @@ void decode_tensor_copy(Decoder& decoder, bool reduces) {
         else if (!decoder.take("shared::cta"))
             decoder.unsupported("this direction");
         if (!decoder.take("global")) decoder.unsupported("this direction");
-        multicast = decoder.take("multicast::cluster");
+        multicast = region == Region::cluster && decoder.take("multicast::cluster");
     }
     if (reduces) {
         if (!copy->stores) decoder.unsupported("this direction");

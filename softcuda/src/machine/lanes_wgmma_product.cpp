@@ -140,6 +140,9 @@ void load_powers(const Wgmma& product, Work& work) {
 
 // Two registers hold neighbours of one row, as one register of halves does.
 template <class T>
+using Four __attribute__((vector_size(16), aligned(4), may_alias)) = T;
+typedef int32_t Picked __attribute__((vector_size(16)));
+template <class T>
 void load_words(const Wgmma& product, const WgmmaOperands& operands, T* sums) {
     for (int w = 0; w < 4; ++w) {
         for (int j = 0; j < product.n / 8; ++j) {
@@ -148,8 +151,11 @@ void load_words(const Wgmma& product, const WgmmaOperands& operands, T* sums) {
                 const T *even = row_in<T>(operands.frames[size_t(w)], rows_of_d[0]),
                         *odd = row_in<T>(operands.frames[size_t(w)], rows_of_d[1]);
                 for (int g = 0; g < 8; ++g) {
+                    const Four<T> a = *reinterpret_cast<const Four<T>*>(even + 4 * g),
+                                  b = *reinterpret_cast<const Four<T>*>(odd + 4 * g);
                     T* to = sums + (16 * w + 8 * h + g) * most_n + 8 * j;
-                    for (int t = 0; t < 4; ++t) to[2 * t] = even[4 * g + t], to[2 * t + 1] = odd[4 * g + t];
+                    *reinterpret_cast<Four<T>*>(to) = __builtin_shuffle(a, b, Picked{0, 4, 1, 5});
+                    *reinterpret_cast<Four<T>*>(to + 4) = __builtin_shuffle(a, b, Picked{2, 6, 3, 7});
                 }
             }
         }
@@ -165,7 +171,10 @@ void store_words(const Wgmma& product, const WgmmaOperands& operands, const T* s
                   *odd = row_in<T>(operands.frames[size_t(w)], rows_of_d[1]);
                 for (int g = 0; g < 8; ++g) {
                     const T* from = sums + (16 * w + 8 * h + g) * most_n + 8 * j;
-                    for (int t = 0; t < 4; ++t) even[4 * g + t] = from[2 * t], odd[4 * g + t] = from[2 * t + 1];
+                    const Four<T> a = *reinterpret_cast<const Four<T>*>(from),
+                                  b = *reinterpret_cast<const Four<T>*>(from + 4);
+                    *reinterpret_cast<Four<T>*>(even + 4 * g) = __builtin_shuffle(a, b, Picked{0, 2, 4, 6});
+                    *reinterpret_cast<Four<T>*>(odd + 4 * g) = __builtin_shuffle(a, b, Picked{1, 3, 5, 7});
                 }
             }
         }
@@ -190,6 +199,45 @@ void move_halves(const Wgmma& product, const WgmmaOperands& operands, float* sum
 }
 
 // --- floats
+
+// What is in a row beside the products, added and cut off to f32; what f16 will be rounded from keeps a mark of what was
+// cut off.  Eight columns at a time.
+template <class T>
+void finish_row(const T* top, const T* most, const int32_t* totals, int count, bool half, int columns, float* row) {
+    constexpr int n = 8;
+    typedef T Sizes __attribute__((vector_size(sizeof(T) * n), aligned(sizeof(T)), may_alias));
+    typedef float Floats __attribute__((vector_size(4 * n), aligned(4), may_alias));
+    typedef int32_t Words __attribute__((vector_size(4 * n), aligned(4), may_alias));
+    typedef double Doubles __attribute__((vector_size(8 * n), may_alias));
+    typedef int64_t Longs __attribute__((vector_size(8 * n), may_alias));
+    const double unit_of_one = std::ldexp(1.0, -count);
+    const Longs magnitude = Longs{} + INT64_MAX;
+    const Words mark = Words{} + int32_t(half), kept = Words{} + (count < 25 && !half ? ~0x3ff : ~0);
+    for (int j = 0; j < columns; j += n) {
+        const Floats c = *reinterpret_cast<const Floats*>(row + j);
+        const Sizes products = *reinterpret_cast<const Sizes*>(most + j);
+        const Doubles unit =
+            __builtin_convertvector(*reinterpret_cast<const Sizes*>(top + j), Doubles) * (Doubles{} + unit_of_one);
+        const Doubles scale = (Doubles)((Longs{} + (int64_t(2 * 1023) << 52)) - (Longs)unit);
+        const Words addend = __builtin_convertvector(__builtin_convertvector(c, Doubles) * scale, Words);
+        const Doubles x = (__builtin_convertvector(*reinterpret_cast<const Words*>(totals + j), Doubles) +
+                           __builtin_convertvector(addend, Doubles)) *
+                          unit;
+        const Floats nearest = __builtin_convertvector(x, Floats);
+        const Doubles size = (Doubles)((Longs)x & magnitude);
+        const Doubles above = (Doubles)((Longs) __builtin_convertvector(nearest, Doubles) & magnitude);
+        const Longs over = (above > size) & (size < 0x1p128);
+        Words cut = (Words)nearest + __builtin_convertvector(over, Words);
+        const Longs lost = __builtin_convertvector((Floats)cut, Doubles) != x;
+        cut |= mark & __builtin_convertvector(lost, Words);
+        cut &= kept;
+        // Nothing but zeros gives +0; what is cut off to nothing keeps its sign where there were products.
+        const Words none = __builtin_convertvector(x == 0, Words);
+        const Words alone = (Words)c & kept, empty = (alone & 0x7fffffff) == 0;
+        const Words any = __builtin_convertvector(products > 0, Words);
+        *reinterpret_cast<Words*>(row + j) = (any & cut & ~none) | (~any & alone & ~empty);
+    }
+}
 
 template <class T, bool sparse>
 void sum_finite(const Wgmma& product, const Factors<T>& f, const Picks& picks, float* sums) {
@@ -240,27 +288,9 @@ void sum_finite(const Wgmma& product, const Factors<T>& f, const Picks& picks, f
             }
             for (int r = 0; r < together; ++r) *reinterpret_cast<Counts*>(totals + r * most_n + j) = total[r];
         }
-        // Cut off to f32; what f16 will be rounded from keeps a mark of what was cut off.
-        const uint32_t mark = half, kept = small && !half ? ~0x3ffu : ~0u;
-        const double unit_of_one = std::ldexp(1.0, -count);
-        for (int r = 0; r < together; ++r) {
-            float* const row = sums + (first + r) * most_n;
-            for (int j = 0; j < columns; ++j) {
-                const int n = r * most_n + j;
-                const double unit = double(top[n]) * unit_of_one;
-                const double scale = double_of((uint64_t(2 * 1023) << 52) - bits_of(unit));
-                const double x = (double(totals[n]) + double(int32_t(double(row[j]) * scale))) * unit;
-                const double size = std::fabs(x);
-                const float f32 = float(x);
-                uint32_t cut = bits_of(f32) - uint32_t((std::fabs(double(f32)) > size) & (size < 0x1p128));
-                cut |= mark & uint32_t(double(float_of(cut)) != x);
-                const uint32_t bits = most_of[n] > 0 ? cut : bits_of(row[j]);
-                const uint32_t shortened = bits & kept;
-                // Nothing but zeros gives +0; what is cut off to nothing, where there were products, keeps its sign.
-                const bool zero = most_of[n] > 0 ? x == 0 : (shortened & 0x7fffffffu) == 0;
-                row[j] = float_of(zero ? 0u : shortened);
-            }
-        }
+        for (int r = 0; r < together; ++r)
+            finish_row(top + r * most_n, most_of + r * most_n, totals + r * most_n, count, half, columns,
+                       sums + (first + r) * most_n);
     }
 }
 

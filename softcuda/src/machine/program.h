@@ -164,14 +164,15 @@ struct Function {
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
     uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`
     uint32_t stack_row = 0;                         // of alloca: how much it has taken, down from the stack's end
-    bool recursive = false;      // entry: calls itself, through a pointer or alloca: the depth is not known
-    bool ordered = false;        // entry: its result may depend on the order of blocks, so that blocks
-                                 // run one after another (atomics with results, floats, volatile reads)
-    bool allocates = false;      // entry: may call malloc()
-    bool launches = false;       // entry: may call the device runtime
-    bool lockstep_safe = false;  // entry: its warps may run in lockstep (lockstep.cpp): it reads no clock
-    uint32_t index = 0;          // in Program::functions
-    uint32_t static_shared = 0;  // entry: bytes of .shared variables it can reach
+    bool recursive = false;       // entry: calls itself, through a pointer or alloca: the depth is not known
+    bool ordered = false;         // entry: its result may depend on the order of blocks, so that blocks
+                                  // run one after another (atomics with results, floats, volatile reads)
+    bool allocates = false;       // entry: may call malloc()
+    bool launches = false;        // entry: may call the device runtime
+    bool lockstep_safe = false;   // entry: its warps may run in lockstep (lockstep.cpp): it reads no clock
+    uint32_t index = 0;           // in Program::functions
+    uint32_t dynamic_align = 16;  // entry: of its dynamic shared memory, as its declarations ask for
+    uint32_t static_shared = 0;   // entry: bytes of .shared variables it can reach
     std::unordered_map<std::string, Symbol> shared_variables;  // entry: these, by name
     uint32_t max_threads = 0;                                  // entry: product of .maxntid / .reqntid, 0 if not given
     uint32_t required_threads[3] = {0, 0, 0};

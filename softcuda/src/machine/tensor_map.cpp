@@ -224,6 +224,14 @@ struct RowMaker {
 
 }  // namespace
 
+uint64_t box_rows(const TensorMap& map) {
+    if (map.im2col) return map.pixels;
+    uint64_t rows = 1;
+    for (uint32_t d = 1; d < map.rank; ++d)
+        if (!map.interleave || d != map.rank - 2) rows *= (map.box[d] + map.steps[d] - 1) / map.steps[d];
+    return rows;
+}
+
 TensorBox box_at(const TensorMap& map, const std::array<int32_t, 5>& at, const std::array<uint16_t, 3>& moved,
                  bool stores) {
     TensorBox box;

@@ -87,6 +87,7 @@ struct TensorBox {
     void store(const std::byte* data) const;          // data -> global
 };
 
+uint64_t box_rows(const TensorMap& map);  // of any box; a wrong map may have more than shared memory has room for
 // The rows of the box at these coordinates; `moved`: im2col's offsets.  Stores move whole 16 bytes of a row.
 TensorBox box_at(const TensorMap& map, const std::array<int32_t, 5>& at, const std::array<uint16_t, 3>& moved,
                  bool stores);

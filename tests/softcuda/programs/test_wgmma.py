@@ -141,7 +141,7 @@ def test_halves_of_the_two_kinds_convert_without_a_rounding(context: cuda.Contex
     for to, kind in (("bf16", "f16"), ("f16", "bf16")):
         both = f"cvt.{to}.{kind} %g, %h; cvt.rn.{to}.{kind} %k, %h; mov.b32 %d0, {{%g, %k}};"
         (result,) = run(f".reg .b16 %h, %g, %k; {convert} {both} {store()}")
-        assert (result[0] >> 16 == result[0] & 0xFFFF).all() and len(np.unique(result[0])) > 100
+        assert (result[0] >> 16 == result[0] & 0xFFFF).all() and len(np.unique(result[0])) > 20
 
 
 # --- errors, each in a process of its own
@@ -233,6 +233,13 @@ WRONG = {
     "too many registers": "setmaxnreg.inc.sync.aligned.u32 264;",
     "registers neither more nor fewer": "setmaxnreg.sync.aligned.u32 64;",
 }
+
+
+def test_wgmma_is_of_sm_90a_alone(context: cuda.Context) -> None:
+    text = program(f"{FENCE} {PRODUCT} {COMMIT} {wait(0)}")
+    Module(text).unload()
+    with pytest.raises(DriverError):
+        Module(text.replace(".target sm_90a", ".target sm_90"))
 
 
 @pytest.mark.parametrize("name", WRONG)
