@@ -12,12 +12,15 @@ import re
 import shutil
 import sys
 import textwrap
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from softcuda import _child, _output, _usage
+from softcuda import _child, _output, _sarif, _usage
 from softcuda._child import Record, Run
+from softcuda._locate import Place, Project, project_of
 from softcuda._profile import unpacked
+from softcuda._sarif import VERBS, format_index
 
 Finding = dict[str, Any]
 # What PyCUDA's own kernels are generated from: its reductions and scans.
@@ -39,11 +42,16 @@ TITLES = {
     "race": "race in {space} memory",
     "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
     "async-copy": "asynchronous copy not waited for",
+    "proxy": "threads and a bulk copy, with no fence.proxy.async between",
     "uninitialised": "read of uninitialised {space} memory",
     "out-of-bounds": "access out of bounds",
     "misaligned": "misaligned access",
     "barrier": "barrier that not every thread reaches",
     "inactive-lane": "warp operation with a lane that takes no part",
+    "wgmma-register": "register of a wgmma that is under way",
+    "wgmma-fence": "no wgmma.fence before a wgmma",
+    "wgmma-operand": "shared memory written under a wgmma that reads it",
+    "proxy-fence": "no fence.proxy.async before a wgmma",
     "leak": "device memory never freed",
     "illegal-instruction": "illegal instruction",
     "stack-overflow": "stack overflow",
@@ -64,6 +72,12 @@ HINTS = {
     "warp-synchronous in one line": "since Volta the lanes of a warp need not run in step, and volatile does not change"
     " that: put __syncwarp() between the read and the write of this line, or use a shuffle",
     "async-copy": "wait for the copy (__pipeline_wait_prior, cg::wait), then let the block meet (__syncthreads())",
+    "async-copy bulk": "wait for the copy's mbarrier (mbarrier.try_wait, cuda::barrier::wait) before the data are used",
+    "async-copy source": "wait until the copy has read its source (cp.async.bulk.wait_group.read 0), in the thread that"
+    " began it, then let the block meet",
+    "async-copy copies": "wait for the first copy before the second one is begun",
+    "proxy": "a barrier orders threads, not the copy engine: put fence.proxy.async.shared::cta"
+    " (cuda::ptx::fence_proxy_async) behind the access, before the barrier",
     "uninitialised global": "cuMemAlloc (gpuarray.empty, mem_alloc) leaves what was there: copy or fill first"
     " (gpuarray.zeros, memset_d32), or write before this line",
     "uninitialised shared": "shared memory holds nothing when a block begins: write the element first,"
@@ -74,12 +88,14 @@ HINTS = {
     " not around the barrier",
     "inactive-lane": "name exactly the lanes that take part in the mask, and read only from those: let all lanes come"
     " and give the idle ones a neutral value",
+    "wgmma-register": "until wgmma.wait_group the product owns its sums, and A if that is in registers: wait first",
+    "wgmma-fence": "put wgmma.fence behind the last write to the sums; an empty asm volatile that has them as operands"
+    ' ("+f") keeps the compiler from moving arithmetic behind it',
+    "wgmma-operand": "wgmma may read its operands until wgmma.wait_group: wait, let the block meet, then write",
+    "proxy-fence": "wgmma reads shared memory through the asynchronous proxy: put fence.proxy.async behind the writes"
+    " and before the barrier",
     "leak": "free it (DeviceAllocation.free()) or drop the last reference before the context ends",
 }
-
-
-def words(block: list[int]) -> str:
-    return "(" + ",".join(map(str, block)) + ")"
 
 
 def place(who: Finding) -> str:
@@ -91,12 +107,11 @@ def same_place(finding: Finding) -> bool:
 
 
 def thread(who: Finding) -> str:
-    return f"thread {words(who['thread'])} of block {words(who['block'])}"
+    return f"thread {format_index(who['thread'])} of block {format_index(who['block'])}"
 
 
 def does(who: Finding) -> str:
-    verb = {"read": "reads", "write": "writes", "atomic operation": "updates atomically"}.get(who["does"], who["does"])
-    return f"{thread(who)} {verb} at {place(who)}"
+    return f"{thread(who)} {VERBS.get(who['does'], who['does'])} at {place(who)}"
 
 
 def sentence(finding: Finding) -> str:
@@ -112,6 +127,16 @@ def sentence(finding: Finding) -> str:
             f" {'were' if count > 1 else 'was'} alive when the context or the program ended"
         )
     first, second = finding["first"], finding.get("second")
+    if kind == "proxy" and second:
+        copy = "overwrites" if second["does"] == "write" else "reads"
+        return (
+            f"{does(first)}, and a bulk copy that {thread(second)} begins at {place(second)} {copy} the same bytes with"
+            " no fence.proxy.async between"
+        )
+    if kind == "async-copy" and what in ("bulk", "source", "copies"):
+        begins = f"a bulk copy that {thread(first)} begins at {place(first)} {first['does']}s shared memory"
+        touches = f"{thread(second)} begins another one at {place(second)}" if what == "copies" else does(second)
+        return f"{begins}, {touches}, and nobody has waited for the copy"
     if kind in ("race", "warp-synchronous", "async-copy") and second:
         if what == "one instruction":
             return f"{thread(first)} and {thread(second)} write different values to one address at {place(first)}"
@@ -141,6 +166,14 @@ def sentence(finding: Finding) -> str:
             f"{thread(first)} reads from {thread(second)}, which {second['does']}{mask}, at {place(first)}:"
             " the value is undefined"
         )
+    if second and "wgmma" in HINTS.get(kind, ""):
+        product = f"the wgmma.mma_async at {place(first if kind == 'wgmma-register' else second)}"
+        return {
+            "wgmma-register": f"{does(second)} a register that {product} owns until its wait",
+            "wgmma-fence": f"{does(first)} a register that {product} uses, and no wgmma.fence stands between",
+            "wgmma-operand": f"{does(first)} what {product} may still read",
+            "proxy-fence": f"{does(first)} what {product} reads, and no fence.proxy.async stands between",
+        }[kind]
     return what or kind
 
 
@@ -174,6 +207,8 @@ def hint(finding: Finding) -> str:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return HINTS["writes in one line"]
         return HINTS[f"{kind} in one line"]
+    if kind == "async-copy" and f"{kind} {what}" in HINTS:
+        return HINTS[f"{kind} {what}"]
     if kind == "uninitialised":
         return HINTS[f"uninitialised {finding['space']}"]
     known = "first" in finding and finding["first"]["line"]
@@ -262,11 +297,16 @@ def understood(raw: Finding, program: Program) -> Finding:
 
 
 def read(records: list[Record], *, failed: bool = False) -> list[Finding]:
-    """Findings of a program and its child processes.
+    """Findings of a program and its child processes."""
+    return [finding for finding, _ in read_with_programs(records, failed=failed)]
+
+
+def read_with_programs(records: list[Record], *, failed: bool = False) -> list[tuple[Finding, Program]]:
+    """Findings of a program and its child processes, each with the module that its kernel is from.
 
     `failed`: the program did not end well, so nothing it left allocated is a leak.
     """
-    findings: dict[str, Finding] = {}
+    findings: dict[str, tuple[Finding, Program]] = {}
     leaks: dict[str, Finding] = {}
     for record in records:
         programs: dict[int, Program] = {}
@@ -278,14 +318,30 @@ def read(records: list[Record], *, failed: bool = False) -> list[Finding]:
                 leak["count"] += 1
                 leak["sizes"].append(raw["allocation"]["bytes"])
             elif "kind" in raw:
-                finding = understood(raw, programs.get(raw.get("program", 0), Program({})))
+                program = programs.get(raw.get("program", 0), Program({}))
+                finding = understood(raw, program)
                 key = [finding["kernel"], finding["kind"], finding.get("space")]
                 key += sorted(place(finding[who]) for who in ("first", "second") if who in finding)
-                findings.setdefault(json.dumps(key), finding)
+                findings.setdefault(json.dumps(key), (finding, program))
     for leak in {} if failed else leaks.values():
         leak["allocation"]["bytes"] = sum(leak.pop("sizes"))
-        findings[json.dumps(["leak", leak["allocation"]["from"]])] = understood(leak, Program({}))
+        nothing = Program({})
+        findings[json.dumps(["leak", leak["allocation"]["from"]])] = (understood(leak, nothing), nothing)
     return list(findings.values())
+
+
+def locate(finding: Finding, program: Program, project: Project, fallback: Path) -> _sarif.Located:
+    """Where in the project's files the finding's lines stand; `fallback` if that cannot be said."""
+
+    def place_of_access(who: str) -> Place | None:
+        access = finding.get(who)
+        if not access or finding["library"]:  # which stands in no file of the project
+            return None
+        source = program.lines.get(access["file"], [])
+        return project.find(access["file"], access["line"], source, finding["name"])
+
+    first, second = place_of_access("first"), place_of_access("second")
+    return _sarif.Located(finding, first or second or Place(fallback), first, second)
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
@@ -336,33 +392,73 @@ def report(findings: list[Finding]) -> str:
     return "\n".join(out)
 
 
-def main(arguments: list[str]) -> int:
-    """`softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM ...`: 1 if anything was found.
+@dataclass
+class Options:
+    """What stands before the program."""
 
-    The status of a program that fails stays its own.
-    """
-    file, strict, seed = None, False, []
-    while arguments[:1] in (["--json"], ["--strict"], ["--seed"]):
-        if arguments[0] == "--strict":
-            strict, arguments = True, arguments[1:]
-            continue
-        if arguments[0] == "--seed":  # `softcuda run` reads it
+    json: Path | None = None
+    sarif: Path | None = None
+    github: bool = False
+    strict: bool = False
+    seed: list[str] = field(default_factory=list)
+
+
+def take_options(arguments: list[str]) -> tuple[Options, list[str]]:
+    """The options and the words after them; ends with one line if an option lacks its value."""
+    options = Options()
+    while arguments[:1] and arguments[0] in ("--json", "--sarif", "--github", "--strict", "--seed"):
+        option = arguments[0]
+        if option == "--seed":  # `softcuda run` reads it
             _usage.check_seed(arguments)
-            seed, arguments = arguments[:2], arguments[2:]
-            continue
-        file, arguments = _output.take_file("check", arguments)
+            options.seed, arguments = arguments[:2], arguments[2:]
+        elif option in ("--json", "--sarif"):
+            file, arguments = _output.take_file("check", arguments)
+            setattr(options, option[2:], file)
+        else:
+            setattr(options, option[2:], True)
+            arguments = arguments[1:]
+    if options.json and options.sarif and options.json.absolute() == options.sarif.absolute():
+        sys.exit(f"softcuda: check --json and --sarif name the same file, {options.json}")
+    return options, arguments
+
+
+def main(arguments: list[str]) -> int:
+    """`softcuda check [--json FILE] [--sarif FILE] [--github] [--strict] [--seed N] [-m] PROGRAM ...`.
+
+    1 if anything was found; the status of a program that fails stays its own.
+    """
+    options, arguments = take_options(arguments)
     _usage.check_program("check", arguments)
-    run = _child.run("check", [*seed, *arguments])
-    findings = read(run.records, failed=run.code != 0)
-    written = show(findings, file, run)
+    run = _child.run("check", [*options.seed, *arguments])
+    found = read_with_programs(run.records, failed=run.code != 0)
+    counts = any(options.strict or not finding["library"] for finding, _ in found)
+    status = run.code or int(run.lost or counts)
+    written = show(found, options, arguments, run, status)
     _child.end_as(run.code)
-    failed = run.lost or not written or any(strict or not finding["library"] for finding in findings)
-    return run.code or int(failed)
+    return status or int(not written)
 
 
-def show(findings: list[Finding], file: Path | None, run: Run) -> bool:
+def show(found: list[tuple[Finding, Program]], options: Options, arguments: list[str], run: Run, status: int) -> bool:
+    """Write what was asked for; false if any of it could not be written."""
     if notice := run.notice("this is what was found until then"):
         print(notice, file=sys.stderr)
-    if file is not None:
-        return _output.write_json(file, {"partial": run.partial, "findings": findings})
-    return _output.show(report(findings))
+    findings = [finding for finding, _ in found]
+    written = True
+    if options.json:
+        written = _output.write_json(options.json, {"partial": run.partial, "findings": findings})
+    else:
+        written = _output.show(report(findings))
+    if options.sarif or options.github:
+        project = project_of(arguments)
+        fallback = project.program or project.root / arguments[arguments[:1] == ["-m"]]
+        located = [locate(finding, program, project, fallback) for finding, program in found]
+        if not notice and run.code:
+            notice = f"softcuda: the program ended with status {run.code}; this is what was found until then"
+        ending = _sarif.Ending(status, run.partial, notice, max(0, -run.code))
+        if options.sarif:
+            document = _sarif.describe_run(located, project, ending, strict=options.strict)
+            written = _output.write_json(options.sarif, document) and written
+        if options.github:
+            lines = _sarif.format_annotations(located, project, ending, strict=options.strict)
+            written = (not lines or _output.show("\n".join(lines))) and written
+    return written
