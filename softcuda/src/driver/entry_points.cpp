@@ -93,3 +93,8 @@ extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(cons
                                                                             int version, cuuint64_t flags) {
     return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
 }
+
+// For the runtime's functions of the same kind: +1 before such a call, -1 after it.
+extern "C" __attribute__((visibility("default"))) void softcuda_take_per_thread_default(int change) {
+    per_thread_calls += change;
+}

@@ -16,6 +16,11 @@ void Printer::print(std::string text, bool failed_assertion) {
     }
 }
 
+bool Printer::pending() {
+    std::lock_guard lock(mutex_);
+    return !pending_.empty();
+}
+
 void Printer::flush() {
     std::lock_guard lock(mutex_);
     while (!pending_.empty()) {
