@@ -3,7 +3,10 @@ programs whose default stream is one of each thread (cudaMemcpyAsync_ptsz ...).
 
     python tools/runtime_api.py CUDA_INCLUDE_FOLDER OUTPUT.cpp
 
-cuda_runtime_api.h declares the functions, and renames those with a variant: `#define cudaMemcpy __CUDART_API_PTDS(cudaMemcpy)`.
+cuda_runtime_api.h declares the functions, and renames those with a variant:
+
+    #define cudaMemcpy __CUDART_API_PTDS(cudaMemcpy)
+
 A variant calls the plain function while the driver takes the default stream for the thread's own.
 """
 

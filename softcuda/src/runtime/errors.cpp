@@ -56,7 +56,7 @@ const std::map<int, const char*> texts = {
     {cudaErrorSoftwareValidityNotEstablished, "integrity checks failed"},
     {cudaErrorStartupFailure, "startup failure in cuda runtime"},
     {cudaErrorApiFailureBase, "api failure base"},
-    {cudaErrorNvlinkUncorrectable, "Invalid access of peer GPU memory over nvlink or a hardware error"},
+    {cudaErrorContained, "Invalid access of peer GPU memory over nvlink or a hardware error"},
     {cudaErrorMpsMaxConnectionsReached,
      "the hardware resources required to support device connections have been exhausted"},
     {cudaErrorCdpNotSupported,

@@ -76,6 +76,7 @@ std::map<std::string, Usage> usage_of(std::string_view elf) {
         return found;
     const std::string_view names = bytes_of(section(header.e_shstrndx));
     std::string_view symbols, symbol_names, info;
+    bool reserves = false;
     for (size_t i = 0; i < header.e_shnum; ++i) {
         const Elf64_Shdr each = section(i);
         const std::string_view name = each.sh_name < names.size() ? names.data() + each.sh_name : "";
@@ -84,10 +85,14 @@ std::map<std::string, Usage> usage_of(std::string_view elf) {
             if (each.sh_link < header.e_shnum) symbol_names = bytes_of(section(each.sh_link));
         } else if (name == ".nv.info") {
             info = bytes_of(each);
-        } else if (name.starts_with(".nv.shared.") && !name.starts_with(".nv.shared.reserved.")) {
+        } else if (name.starts_with(".nv.shared.reserved.")) {
+            reserves = true;
+        } else if (name.starts_with(".nv.shared.")) {
             found[std::string(name.substr(11))].shared = int(each.sh_size);
         }
     }
+    if (reserves)  // a kilobyte of the system's stands before a kernel's own
+        for (auto& [_, usage] : found) usage.shared = std::max(0, usage.shared - 1024);
     read_info(info, [&](uint8_t attribute, uint32_t index, uint32_t value) {
         if ((index + 1) * sizeof(Elf64_Sym) > symbols.size()) return;
         const auto symbol = read<Elf64_Sym>(symbols.data() + index * sizeof(Elf64_Sym));
