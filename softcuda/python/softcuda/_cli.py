@@ -183,7 +183,7 @@ def main() -> int:
         near = difflib.get_close_matches(command, USAGE, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         sys.exit(f"softcuda: there is no command {command}, only {known}{hint}")
-    if arguments[:1] in (["-h"], ["--help"]) and command != "nvcc":  # which has a help of its own
+    if arguments[:1] in (["-h"], ["--help"]):
         return int(not _output.show(help_on(command)))
     if command == "run":  # what follows belongs to the program
         return run(arguments)

@@ -1,8 +1,8 @@
 """Programs in plain CUDA C++: `softcuda nvcc` compiles them for softcuda, and `softcuda run` starts what it made.
 
-NVIDIA's nvcc does the whole work.  It is asked for the device that softcuda plays, for PTX beside the machine code (softcuda
-executes the PTX and reads registers and stack out of the machine code), for both uncompressed, and for the shared CUDA
-runtime, which is softcuda's own libcudart.so.13.  Programs find it by the run path that they are linked with.
+NVIDIA's nvcc does the whole work.  It is asked for the device that softcuda plays, for PTX beside the machine code
+(softcuda executes the PTX and reads registers and stack out of the machine code), for both uncompressed, and for the
+shared CUDA runtime, which is softcuda's own libcudart.so.13.  Programs find it by the run path that they are linked with.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def nvcc(arguments: list[str]) -> int:
         for name in libraries:
             if name.startswith(COMPILED):
                 sys.stderr.write(
-                    f"softcuda: lib{name} is machine code for GPUs, which softcuda cannot run: leave out what needs it\n"
+                    f"softcuda: lib{name} is machine code for GPUs, which softcuda cannot run: "
+                    "leave out what needs it\n"
                 )
     return code
 

@@ -39,7 +39,12 @@ HELP = {
         "-o FILE         into FILE; without it NAME.trace.json",
         MODULE,
     ),
-    "nvcc": ("Compile CUDA C++ to a program that runs on softcuda, with NVIDIA's nvcc and its options.",),
+    "nvcc": (
+        "Compile CUDA C++ to a program that runs on softcuda, with NVIDIA's nvcc.",
+        "-arch, -gencode …       taken for the device that softcuda plays",
+        "--ptx, --cubin          give PTX, as softcuda's modules take it",
+        "all others              as nvcc --help says",
+    ),
     "info": ("Print what a program would run on, and why.",),
     "install-pycuda": (
         "Build PyCUDA from its sources, install it into this environment and run a kernel with it.",

@@ -4,19 +4,19 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define REQUIRE(condition)                                                        \
-    do {                                                                          \
-        if (!(condition)) {                                                       \
+#define REQUIRE(condition)                                                       \
+    do {                                                                         \
+        if (!(condition)) {                                                      \
             std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            std::exit(1);                                                         \
-        }                                                                         \
+            std::exit(1);                                                        \
+        }                                                                        \
     } while (0)
-#define ANSWERS(error, call)                                                                                         \
-    do {                                                                                                             \
-        const cudaError_t answer = (call);                                                                           \
-        if (answer != (error)) {                                                                                     \
+#define ANSWERS(error, call)                                                                                     \
+    do {                                                                                                         \
+        const cudaError_t answer = (call);                                                                       \
+        if (answer != (error)) {                                                                                 \
             std::fprintf(stderr, "%s:%d: %s answers %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(answer)); \
-            std::exit(1);                                                                                            \
-        }                                                                                                            \
+            std::exit(1);                                                                                        \
+        }                                                                                                        \
     } while (0)
 #define OK(call) ANSWERS(cudaSuccess, call)

@@ -108,7 +108,12 @@ def test_profile(tmp_path):
     done = command("profile", "--json", file, "hello.cu")
     assert done.returncode == 3
     [launch] = json.loads(file.read_text())
-    assert (launch["name"], launch["grid"], launch["block"], launch["partial"]) == ("hello(int)", [1, 1, 1], [3, 1, 1], False)
+    assert (launch["name"], launch["grid"], launch["block"], launch["partial"]) == (
+        "hello(int)",
+        [1, 1, 1],
+        [3, 1, 1],
+        False,
+    )
     assert launch["metrics"]["launch__registers_per_thread"] > 8  # ptxas' own count
     assert {line["line"] for line in launch["lines"]} == {3}
 
@@ -192,11 +197,14 @@ def test_a_program_whose_kernels_are_machine_code(tmp_path):
     folders = [f"-L{_toolkit.library().parent}", f"-L{_toolkit.nvidia() / 'lib'}"]
     made = [real, "-gencode=arch=compute_90,code=sm_90", HERE / "hello.cu", *folders]
     for runtime, told in (
-        ("shared", "softcuda: the program's kernels are machine code for a GPU and no PTX: compile it with softcuda nvcc"),
+        (
+            "shared",
+            "softcuda: the program's kernels are machine code for a GPU and no PTX: compile it with softcuda nvcc",
+        ),
         (
             "static",
-            "softcuda: program is linked with NVIDIA's static CUDA runtime, which wants NVIDIA's driver: compile it with "
-            "softcuda nvcc",
+            "softcuda: program is linked with NVIDIA's static CUDA runtime, which wants NVIDIA's driver: compile it "
+            "with softcuda nvcc",
         ),
     ):
         subprocess.run([*made, f"--cudart={runtime}", "-o", tmp_path / "program"], check=True, capture_output=True)
