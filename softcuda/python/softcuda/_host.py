@@ -2,7 +2,8 @@
 
 NVIDIA's nvcc does the whole work.  It is asked for the device that softcuda plays, for PTX beside the machine code
 (softcuda executes the PTX and reads registers and stack out of the machine code), for both uncompressed, and for the
-shared CUDA runtime, which is softcuda's own libcudart.so.13.  Programs find it by the run path that they are linked with.
+shared CUDA runtime, which is softcuda's own libcudart.so.13.  Programs find it by the run path that they are linked
+with.
 """
 
 from __future__ import annotations
