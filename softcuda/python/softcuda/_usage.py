@@ -41,6 +41,7 @@ HELP = {
     ),
     "nvcc": (
         "Compile CUDA C++ to a program that runs on softcuda, with NVIDIA's nvcc.",
+        "-o PROGRAM              the program; without it a.out",
         "-arch, -gencode …       taken for the device that softcuda plays",
         "--ptx, --cubin          give PTX, as softcuda's modules take it",
         "all others              as nvcc --help says",

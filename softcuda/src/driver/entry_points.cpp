@@ -84,7 +84,8 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
         dladdr(__builtin_return_address(0), &caller) && caller.dli_fname && std::strstr(caller.dli_fname, "nvrtc");
     static std::atomic<bool> said{false};
     if (!nvrtc && !quiet() && !said.exchange(true))
-        say("cuGetExportTable: not supported (programs that use the CUDA runtime, libcudart, need NVIDIA's driver)");
+        say("cuGetExportTable: not supported (NVIDIA's CUDA runtime needs NVIDIA's driver: compile with softcuda "
+            "nvcc)");
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 

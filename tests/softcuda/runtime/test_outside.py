@@ -42,8 +42,12 @@ SAMPLES = {
     "simpleAssert": "returned OK",
     "simpleAtomicIntrinsics": "returned OK",
     "simpleOccupancy": "Test PASSED",
+    "simpleMultiCopy": "Overlapped using",
     "simplePrintf": "printf() is called",
+    "simpleTemplates": "Test Results: 0 Failures",
+    "simpleVoteIntrinsics": "OK",
     "simpleZeroCopy": "Releasing CPU memory",
+    "streamOrderedAllocation": "streamOrderedAllocationPostSync PASSED",
     "systemWideAtomics": "returned OK",
     "template": "Processing time",
     "vectorAdd": "Test PASSED",
@@ -114,7 +118,6 @@ def test_siboehms_kernels(sgemm, kernel):
 
 LLM = [
     "adamw",
-    "classifier_fused",
     "crossentropy_forward",
     "crossentropy_softmax_backward",
     "encoder_backward",
@@ -131,6 +134,13 @@ LLM = [
     "softmax_forward",
 ]
 
+# Kernels of these that cannot be held to anything here, and why.
+UNSOUND = {
+    ("softmax_forward", 4): "a race, which softcuda check reports: one warp still reads what another one overwrites",
+    ("fused_residual_forward", 2): "reads past the end where the block size does not divide the tokens: idx > N",
+    ("global_norm", 4): "asserts that there are fewer than 1,024 blocks, and has more on a device with 132 SMs",
+}
+
 
 @pytest.mark.parametrize("name", LLM)
 def test_llm_c(tmp_path, name):
@@ -139,7 +149,10 @@ def test_llm_c(tmp_path, name):
     done = softcuda("nvcc", f"{name}.cu", "-O3", "--use_fast_math", f"-I{STAND_INS}", "-o", name, cwd=folder)
     assert done.returncode == 0, done.stderr
     for kernel in sorted(set(map(int, re.findall(r"\bcase (\d+):", source)))) or [1]:
+        if (name, kernel) in UNSOUND:
+            continue
         done = softcuda("run", f"./{name}", str(kernel), cwd=folder)
-        assert (done.returncode, "mismatch" in done.stdout.lower()) == (0, False), (
-            f"{kernel}: {done.stdout}{done.stderr}"
-        )
+        said = done.stdout + done.stderr
+        if "Invalid kernel number" in said or "only supported for fp32" in said:  # compiled for bfloat16
+            continue
+        assert (done.returncode, "mismatch" in said.lower()) == (0, False), f"{kernel}: {said}"
