@@ -28,7 +28,7 @@ CHOSEN_HERE = {"arch", "gpu-architecture", "code", "gpu-code", "gencode", "gener
 FLAGS_CHOSEN_HERE = {"no-compress", "lineinfo", "generate-line-info", "lcudart", "lcudart_static"}
 # What leaves no program or object for the host: nvcc itself, or the stand-in that PyCUDA calls.
 DEVICE_ONLY = {"cubin", "ptx", "fatbin"}
-UNTOUCHED = {"preprocess", "E", "help", "h", "dryrun", "M", "MM", "generate-dependencies", "run-args"}
+UNTOUCHED = {"preprocess", "E", "M", "MM", "generate-dependencies"}
 # NVIDIA's libraries of machine code, by what their names begin with.
 COMPILED = ("cublas", "cudnn", "cufft", "cufile", "curand", "cusolver", "cusparse", "nccl", "npp", "nvjpeg")
 
@@ -147,17 +147,16 @@ def compiled(source: Path) -> Path:
     Ends as nvcc did, in nvcc's words, if it does not compile.
     """
     try:
-        key = [
-            str(source.resolve()),
-            __version__,
-            str(capability()),
-            *map(str, (_toolkit.library(), _toolkit.nvidia())),
-        ]
-        root = cache()
+        return find_or_compile(source)
     except _select.SelectError as error:
         sys.exit(str(error))
     except OSError as error:
         sys.exit(f"softcuda: there is no place for compiled programs: {error}")
+
+
+def find_or_compile(source: Path) -> Path:
+    key = [str(source.resolve()), __version__, str(capability()), *map(str, (_toolkit.library(), _toolkit.nvidia()))]
+    root = cache()
     folder = root / hashlib.sha256("\0".join(key).encode()).hexdigest()[:24]
     program, notes = folder / source.stem, folder / "dependencies.json"
     with contextlib.suppress(OSError, ValueError):

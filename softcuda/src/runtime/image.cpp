@@ -114,7 +114,9 @@ FatBinary read_fat_binary(const void* data) {
     const char* const end = begin + header.header_bytes + header.bytes;
     for (const char* at = begin + header.header_bytes; at + sizeof(PartHeader) <= end;) {
         const auto part = read<PartHeader>(at);
-        if (part.header_bytes < sizeof(PartHeader) - 16 || part.header_bytes + part.bytes > size_t(end - at)) break;
+        if (part.header_bytes < sizeof(PartHeader) || part.header_bytes > size_t(end - at) ||
+            part.bytes > size_t(end - at) - part.header_bytes)
+            break;
         if (part.name_bytes && part.name_offset + part.name_bytes <= part.header_bytes)
             binary.name.assign(at + part.name_offset, part.name_bytes);
         if (part.kind == kind_ptx || part.kind == kind_elf)

@@ -213,6 +213,29 @@ def test_a_program_whose_kernels_are_machine_code(tmp_path):
         assert told in done.stderr.splitlines()
 
 
+def test_compressed_ptx(tmp_path):
+    from softcuda import _toolkit
+
+    real = _toolkit.nvidia() / "bin" / "nvcc"
+    folders = [f"-L{_toolkit.library().parent}", f"-L{_toolkit.nvidia() / 'lib'}"]
+    options = ["-gencode=arch=compute_90,code=compute_90", "--compress-mode=size", "--cudart=shared"]
+    made = [real, *options, HERE / "kernels.cu", *folders, "-o", tmp_path / "program"]
+    subprocess.run(made, check=True, capture_output=True)
+    done = command("run", "program", cwd=tmp_path, SOFTCUDA_QUIET="")
+    assert done.returncode == 1
+    assert (
+        "softcuda: the program's kernels are compressed PTX: compile it with softcuda nvcc" in done.stderr.splitlines()
+    )
+
+
+def test_no_place_for_compiled_programs(tmp_path):
+    (tmp_path / "cache").write_text("a file\n")
+    done = command("run", "hello.cu", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 1
+    assert done.stderr.startswith("softcuda: there is no place for compiled programs: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_library_of_machine_code_is_named(tmp_path):
     done = command("nvcc", HERE / "hello.cu", "-lcublas", "-o", "hello", cwd=tmp_path)
     assert done.returncode != 0
