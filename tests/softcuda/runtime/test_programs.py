@@ -48,7 +48,7 @@ def test_arguments_output_and_exit_status_are_the_programs_own():
     assert done.stderr == ""
 
 
-def test_a_program_that_does_not_wait_for_its_last_kernel_is_told_what_is_lost():
+def test_a_program_that_does_not_wait_for_its_last_kernel_gets_a_line_on_what_is_lost():
     done = command("run", "hello.cu", "no waiting", SOFTCUDA_QUIET="")
     assert (done.returncode, done.stdout) == (0, "")
     assert "without cudaDeviceSynchronize()" in done.stderr
@@ -196,7 +196,7 @@ def test_a_program_whose_kernels_are_machine_code(tmp_path):
     real = _toolkit.nvidia() / "bin" / "nvcc"
     folders = [f"-L{_toolkit.library().parent}", f"-L{_toolkit.nvidia() / 'lib'}"]
     made = [real, "-gencode=arch=compute_90,code=sm_90", HERE / "hello.cu", *folders]
-    for runtime, told in (
+    for runtime, message in (
         (
             "shared",
             "softcuda: the program's kernels are machine code for a GPU and no PTX: compile it with softcuda nvcc",
@@ -210,7 +210,7 @@ def test_a_program_whose_kernels_are_machine_code(tmp_path):
         subprocess.run([*made, f"--cudart={runtime}", "-o", tmp_path / "program"], check=True, capture_output=True)
         done = command("run", "program", cwd=tmp_path, SOFTCUDA_QUIET="")
         assert done.returncode == 1
-        assert told in done.stderr.splitlines()
+        assert message in done.stderr.splitlines()
 
 
 def test_compressed_ptx(tmp_path):
