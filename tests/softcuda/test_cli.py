@@ -12,7 +12,7 @@ import pytest
 
 from softcuda import __version__, _cli, _toolkit
 
-COMMANDS = ["run", "profile", "check", "trace", "info", "install-pycuda"]
+COMMANDS = ["run", "profile", "check", "trace", "nvcc", "info", "install-pycuda"]
 
 
 @pytest.fixture
@@ -80,20 +80,16 @@ def test_run_module(softcuda):
         (["run"], "softcuda: run what? softcuda run program.py, or softcuda run -m module"),
         (["run", "nothing.py"], "softcuda: no program nothing.py"),
         (
-            ["run", "kernel.cu"],
-            "softcuda: kernel.cu is no Python program; a kernel is started from one, with pycuda.compiler.SourceModule "
-            "(CUDA C++) or pycuda.driver.module_from_file (PTX)",
+            ["run", "kernel.ptx"],
+            "softcuda: kernel.ptx is no program; a kernel is started from one: a .cu file with a main(), or Python "
+            "with pycuda.compiler.SourceModule (CUDA C++) or pycuda.driver.module_from_file (PTX)",
         ),
-        (
-            ["run", "a.out"],
-            "softcuda: a.out is a compiled program; what nvcc links brings machine code for GPUs and the CUDA runtime, "
-            "which softcuda cannot run: start its kernels from Python, with pycuda.compiler.SourceModule",
-        ),
+        (["run", "a.out"], "softcuda: a.out may not be executed: chmod +x a.out"),
         (["run", "data.bin"], "softcuda: data.bin is no Python program"),
     ],
 )
 def test_mistakes_are_one_line(softcuda, arguments, message):
-    (softcuda.folder / "kernel.cu").write_text("__global__ void kernel() {}\n")
+    (softcuda.folder / "kernel.ptx").write_text(".version 9.0\n")
     (softcuda.folder / "a.out").write_bytes(b"\x7fELF\2\1\1\0")
     (softcuda.folder / "data.bin").write_bytes(b"\1\0\0\0")
     done = softcuda(*arguments)

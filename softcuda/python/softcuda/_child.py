@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from softcuda import _select
+from softcuda import _host, _select
 
 HANDED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 GRACE_SECONDS = 0.2
@@ -73,6 +73,7 @@ def run(inspection: str, arguments: list[str], environment: dict[str, str] | Non
         _select.check_settings()
     except _select.SelectError as error:
         sys.exit(str(error))
+    arguments = _host.with_compiled_program(arguments)
     with signals_held_back() as let_go:
         try:
             with tempfile.TemporaryDirectory(prefix="softcuda-") as folder:

@@ -14,7 +14,7 @@ import types
 from importlib import metadata
 from pathlib import Path
 
-from softcuda import __version__, _hook, _output, _select, _toolkit
+from softcuda import __version__, _hook, _host, _output, _select, _toolkit
 from softcuda._usage import USAGE, check_program, check_seed, help_on, help_on_all
 
 
@@ -30,7 +30,7 @@ class Bystanders:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a program or module on softcuda whatever the machine has, as `python` would run it."""
+    """Run a program or module on softcuda whatever the machine has: as `python` would run it, or a compiled one."""
     if arguments[:1] == ["--seed"]:  # the order of warps and blocks, shuffled
         check_seed(arguments)
         os.environ["SOFTCUDA_SEED"] = arguments[1]
@@ -41,6 +41,8 @@ def run(arguments: list[str]) -> int:
     try:
         _select.check_settings()
         os.environ["SOFTCUDA"] = "force"  # child processes inherit it
+        if not module and (native := native_program(arguments[0])):
+            _host.execute(native, arguments[1:])
         _select.activate_once()  # for programs, too, that open libcuda.so.1 in a way the hook does not see
     except _select.SelectError as error:
         sys.exit(str(error))
@@ -60,6 +62,14 @@ def run(arguments: list[str]) -> int:
         raise
     finish_launches()
     return 0
+
+
+def native_program(name: str) -> Path | None:
+    """What `name` is compiled to, if it is a .cu file, or itself, if it is a program for the machine; else None."""
+    program = Path(name)
+    if program.suffix == _host.SOURCE:
+        return _host.compiled(program)
+    return program if _host.is_compiled(program) else None
 
 
 def finish_launches() -> None:
@@ -191,6 +201,8 @@ def main() -> int:
         return int(not _output.show(help_on(command)))
     if command == "run":  # what follows belongs to the program
         return run(arguments)
+    if command == "nvcc":
+        return _host.nvcc(arguments)
     if command == "profile":
         from softcuda import _profile
 

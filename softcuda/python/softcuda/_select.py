@@ -159,15 +159,19 @@ def device_name() -> str:
     return profiles[wanted]["name"]
 
 
+def say_device(choice: Choice, name: str) -> None:
+    if os.environ.get("SOFTCUDA_QUIET", "") in ("", "0") and not in_worker():
+        sys.stderr.write(f'{reason(choice)} "{name} (softcuda)"\n')
+        sys.stderr.flush()
+
+
 def activate(choice: Choice) -> None:
     """Make `choice` hold in this process; SelectError if it cannot."""
     if choice.soft:
         name = device_name()
         end_launches_with_the_program(load_soft())
         set_path(soft=True)
-        if os.environ.get("SOFTCUDA_QUIET", "") in ("", "0") and not in_worker():
-            sys.stderr.write(f'{reason(choice)} "{name} (softcuda)"\n')
-            sys.stderr.flush()
+        say_device(choice, name)
     else:
         set_path(soft=False)
         # A PyCUDA that was linked with --as-needed does not name libcuda.so.1 itself.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from softcuda import _host
+
 USAGE = {
     "run": "softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]",
     "profile": "softcuda profile [--json FILE] [-m] PROGRAM [ARGUMENTS...]",
     "check": "softcuda check [--json FILE] [--sarif FILE] [--github] [--strict] [--seed N] [-m] PROGRAM [ARGUMENTS...]",
     "trace": "softcuda trace --kernel NAME [--block X[,Y[,Z]]] [--launch N] [--steps N] [-o FILE] [-m] PROGRAM"
     " [ARGUMENTS...]",
+    "nvcc": "softcuda nvcc [OPTIONS OF NVCC...] SOURCE.cu -o PROGRAM",
     "info": "softcuda info",
     "install-pycuda": "softcuda install-pycuda [--reinstall] [--no-build-isolation]",
 }
@@ -37,6 +40,13 @@ HELP = {
         "--steps N       at most N steps; without it 20,000",
         "-o FILE         into FILE; without it NAME.trace.json",
         MODULE,
+    ),
+    "nvcc": (
+        "Compile CUDA C++ to a program that runs on softcuda, with NVIDIA's nvcc.",
+        "-o PROGRAM              the program; without it a.out",
+        "-arch, -gencode …       taken for the device that softcuda plays",
+        "--ptx, --cubin          give PTX, as softcuda's modules take it",
+        "all others              as nvcc --help says",
     ),
     "info": ("Print what a program would run on, and why.",),
     "install-pycuda": (
@@ -68,22 +78,21 @@ def help_on_all() -> str:
     )
 
 
-def not_python(program: Path) -> str:
-    """What to say if `program` is not one that Python can run; empty if it is."""
+def not_runnable(program: Path) -> str:
+    """What to say if `program` is not one that softcuda can run; empty if it is."""
     if not program.is_file():
         return f"no program {program}"
-    if program.suffix in (".cu", ".cuh", ".ptx", ".cubin", ".fatbin"):
+    if program.suffix == ".cu":
+        return ""  # compiled before it is run
+    if program.suffix in (".cuh", ".ptx", ".cubin", ".fatbin"):
         return (
-            f"{program} is no Python program; a kernel is started from one, with pycuda.compiler.SourceModule "
-            "(CUDA C++) or pycuda.driver.module_from_file (PTX)"
+            f"{program} is no program; a kernel is started from one: a .cu file with a main(), or Python with "
+            "pycuda.compiler.SourceModule (CUDA C++) or pycuda.driver.module_from_file (PTX)"
         )
+    if _host.is_compiled(program):
+        return _host.mistake(program)
     with program.open("rb") as file:
         start = file.read(1024)
-    if start.startswith(b"\x7fELF"):
-        return (
-            f"{program} is a compiled program; what nvcc links brings machine code for GPUs and the CUDA runtime, "
-            "which softcuda cannot run: start its kernels from Python, with pycuda.compiler.SourceModule"
-        )
     if b"\0" in start and not start.startswith(b"PK"):  # a zip file may be a Python program
         return f"{program} is no Python program"
     return ""
@@ -97,7 +106,7 @@ def check_program(command: str, arguments: list[str]) -> None:
         sys.exit(f"softcuda: {command} has no option {arguments[0]}; softcuda {command} --help shows those it has")
     if not arguments:
         sys.exit(f"softcuda: {command} what? softcuda {command} program.py, or softcuda {command} -m module")
-    if not module and (mistake := not_python(Path(arguments[0]))):
+    if not module and (mistake := not_runnable(Path(arguments[0]))):
         sys.exit(f"softcuda: {mistake}")
 
 

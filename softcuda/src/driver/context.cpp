@@ -322,6 +322,21 @@ CUresult cuCtxResetPersistingL2Cache() {
     return in_context([](auto&) {});
 }
 
+// For the runtime, when a program ends: its kernels run to their end, but nobody prints what they printed, as on a GPU.
+extern "C" __attribute__((visibility("default"))) void softcuda_finish_launches() {
+    if (driver::forked()) return;
+    static std::atomic<bool> said{false};
+    for (auto& context : driver::handles().of_context<Context>(0)) {
+        driver::OnDevice scope(*context->gpu);
+        driver::Scheduler::get().drain(*context);
+        if (context->gpu->machine.holds_printf() && !driver::quiet() && !said.exchange(true))
+            driver::say(
+                "the program ended without cudaDeviceSynchronize() after its last launch: what kernels printed since "
+                "is "
+                "lost, as on a GPU");
+    }
+}
+
 // --- the primary context
 
 namespace {

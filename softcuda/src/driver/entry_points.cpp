@@ -84,7 +84,8 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
         dladdr(__builtin_return_address(0), &caller) && caller.dli_fname && std::strstr(caller.dli_fname, "nvrtc");
     static std::atomic<bool> said{false};
     if (!nvrtc && !quiet() && !said.exchange(true))
-        say("cuGetExportTable: not supported (programs that use the CUDA runtime, libcudart, need NVIDIA's driver)");
+        say("cuGetExportTable: not supported (NVIDIA's CUDA runtime needs NVIDIA's driver: compile with softcuda "
+            "nvcc)");
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -92,4 +93,9 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
 extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(const char* symbol, void** function,
                                                                             int version, cuuint64_t flags) {
     return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
+}
+
+// For the runtime's functions of the same kind: +1 before such a call, -1 after it.
+extern "C" __attribute__((visibility("default"))) void softcuda_take_per_thread_default(int change) {
+    per_thread_calls += change;
 }

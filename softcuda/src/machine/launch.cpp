@@ -455,6 +455,7 @@ Observer* Machine::observer() const { return state_->observer; }
 void Machine::set_printer(std::function<void(std::string_view)> printer) {
     state_->printer.set_sink(std::move(printer));
 }
+bool Machine::holds_printf() const { return state_->printer.pending(); }
 void Machine::flush_printf() { state_->printer.flush(); }
 const MachineConfig& Machine::config() const { return state_->config; }
 void Machine::set_config(const MachineConfig& config) {

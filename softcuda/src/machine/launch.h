@@ -74,6 +74,7 @@ class Machine {
     bool observed() const;
     Observer* observer() const;
     void set_printer(std::function<void(std::string_view)> printer);  // device printf; default: write(1, …)
+    bool holds_printf() const;                                        // there is something to flush
     void flush_printf();  // called by the driver at synchronisation, module unload and context end
     const MachineConfig& config() const;
     void set_config(const MachineConfig& config);

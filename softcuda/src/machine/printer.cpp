@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace softcuda {
 
@@ -16,6 +17,11 @@ void Printer::print(std::string text, bool failed_assertion) {
     }
 }
 
+bool Printer::pending() {
+    std::lock_guard lock(mutex_);
+    return !pending_.empty();
+}
+
 void Printer::flush() {
     std::lock_guard lock(mutex_);
     while (!pending_.empty()) {
@@ -27,6 +33,7 @@ void Printer::flush() {
             sink_(all);
             continue;
         }
+        if (!failed_assertion) std::fflush(stdout);  // what the host printed before comes first
         for (size_t done = 0; done < all.size();) {
             ssize_t written = write(failed_assertion ? 2 : 1, all.data() + done, all.size() - done);
             if (written <= 0) break;

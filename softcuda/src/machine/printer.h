@@ -18,6 +18,7 @@ class Printer {
   public:
     void print(std::string text, bool failed_assertion = false);  // those go to stderr, as CUDA's do
     void flush();
+    bool pending();
     void set_sink(std::function<void(std::string_view)> sink);
 
   private:
