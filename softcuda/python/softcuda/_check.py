@@ -88,6 +88,8 @@ TRITON_HINTS = {
     " each program elements of its own, or leave the second step to another launch",
     "race in one instruction": "lanes write different values to one place and which one stays is not defined:"
     " make the offsets differ, or use an atomic (tl.atomic_add)",
+    "reduction": "the compiler's reduction: with fused multiply-adds the lanes that store one sum differ in its last"
+    " bit; enable_fp_fusion=False at the launch (or TRITON_DEFAULT_FP_FUSION=0) makes them equal",
     "async-copy": "the compiler places the waits for copies, unless the kernel is written in Gluon: there, wait"
     " (async_copy.wait_group) before the shared memory is read",
     "uninitialised global": "the memory was allocated and not written (gpuarray.empty, mem_alloc): fill it first"
@@ -112,6 +114,12 @@ def place(who: Finding) -> str:
 
 def same_place(finding: Finding) -> bool:
     return "second" in finding and place(finding["first"]) == place(finding["second"])
+
+
+def of_triton(finding: Finding) -> bool:
+    """Whether the kernel is Triton's: it came with its Python source (_ptxas.py), which Numba's do not."""
+    first = finding.get("first", {})
+    return (first.get("file") or "").endswith(".py") and bool(first.get("source"))
 
 
 def thread(who: Finding) -> str:
@@ -141,7 +149,7 @@ def sentence(finding: Finding) -> str:
             return f"{thread(first)} and {thread(second)} write different values to one address at {place(first)}"
         ending = {
             "race": "nothing orders the two",
-            "warp-synchronous": "both are lanes of one warp with no __syncwarp() between",
+            "warp-synchronous": f"both are lanes of one warp with no {'barrier' if of_triton(finding) else '__syncwarp()'} between",
             "async-copy": "the asynchronous copy need not have arrived",
         }[kind]
         return f"{does(first)}, {does(second)}, and {ending}"
@@ -187,7 +195,7 @@ def where(finding: Finding) -> str:
 
 def hint(finding: Finding) -> str:
     kind, what = finding["kind"], finding.get("what", "")
-    python = finding.get("first", {}).get("file", "").endswith(".py")
+    python = of_triton(finding)
     hints = HINTS | TRITON_HINTS if python else HINTS
     if kind in ("race", "warp-synchronous") and same_place(finding) and not python:
         if atomic := update(finding["first"]["source"]):
@@ -196,7 +204,8 @@ def hint(finding: Finding) -> str:
     if kind == "race" and what == "blocks":
         return hints["race between blocks"]
     if kind == "race" and what == "one instruction":
-        return hints["race in one instruction"]
+        reduces = python and finding.get("space") == "shared"
+        return hints["reduction" if reduces else "race in one instruction"]
     if kind in ("race", "warp-synchronous") and same_place(finding):
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return hints["writes in one line"]

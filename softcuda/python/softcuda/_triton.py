@@ -144,7 +144,22 @@ def use_driver(triton: ModuleType) -> None:
         raise _select.SelectError(
             f"softcuda: cannot give Triton {version} its driver ({error}); softcuda was tried with Triton {TRIED}"
         ) from None
+    if os.environ.get("SOFTCUDA_INSPECT", "").startswith("check:"):
+        sys.modules[f"{__name__}.program"] = Globals(sys.modules["__main__"])  # type: ignore[assignment]
     use_arrays(triton)
+
+
+class Globals:
+    """Empties a program's module when Python takes its modules down, as Python itself does.
+
+    Triton keeps kernels to the very end, and with them their program's globals: its arrays would count as leaks.
+    """
+
+    def __init__(self, module: ModuleType) -> None:
+        self.names = vars(module)
+
+    def __del__(self) -> None:
+        self.names.clear()
 
 
 def use_arrays(_: ModuleType) -> None:

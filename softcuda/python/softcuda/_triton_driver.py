@@ -10,10 +10,12 @@ import functools
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from triton.backends.nvidia import driver as nvidia
 
+ERROR_LOG_BUFFER, ERROR_LOG_BUFFER_SIZE = 5, 6  # CU_JIT_…
 MAPPED = 2  # CU_MEMHOSTREGISTER_DEVICEMAP
 LEAST_MILLISECONDS = 1e-3  # do_bench divides by what it measures
 
@@ -123,6 +125,32 @@ class Launcher(nvidia.CudaLauncher):
                 cuda().cuMemHostUnregister(address)
 
 
+def with_reason(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Triton's load_binary, whose error says what of the kernel softcuda does not know."""
+
+    def load_binary(name: str, image: bytes, *rest: Any) -> Any:
+        try:
+            return load(name, image, *rest)
+        except RuntimeError as error:
+            if reason := refusal(image):
+                raise RuntimeError(f"{error}: {reason}") from None
+            raise
+
+    return load_binary
+
+
+def refusal(image: bytes) -> str:
+    """Why an image cannot be loaded, in the driver's words; empty if it can."""
+    text = ctypes.create_string_buffer(4096)
+    options = (ctypes.c_int * 2)(ERROR_LOG_BUFFER, ERROR_LOG_BUFFER_SIZE)
+    values = (ctypes.c_void_p * 2)(ctypes.addressof(text), len(text))
+    module = ctypes.c_void_p()
+    if cuda().cuModuleLoadDataEx(ctypes.byref(module), image, 2, options, values):
+        return text.value.decode(errors="replace").strip()
+    cuda().cuModuleUnload(module)
+    return ""
+
+
 def need_compiler() -> None:
     """Triton compiles its launcher, once; RuntimeError if there is nothing to do it with."""
     if not os.environ.get("CC") and not any(map(shutil.which, ("gcc", "clang"))):
@@ -143,7 +171,9 @@ class SoftcudaDriver(nvidia.CudaDriver):
     def utils(self) -> nvidia.CudaUtils:
         """Compiled at the first launch, not when Triton is imported."""
         need_compiler()
-        return nvidia.CudaUtils()
+        utils = nvidia.CudaUtils()
+        utils.load_binary = with_reason(utils.load_binary)
+        return utils
 
     @staticmethod
     def is_active() -> bool:

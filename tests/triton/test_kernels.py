@@ -1,0 +1,59 @@
+"""Kernels of every kind give what NumPy gives, on devices of three generations, and sooner than Triton's interpreter."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import sys
+
+import conftest
+import pytest
+from cases import CASES, DOTS, FLOAT8
+
+MISTAKEN = {"bfloat16_rounding", "bfloat16_sum", "rms_norm", "dot_bfloat16"}  # in the interpreter: bfloat16
+TIMES_THE_INTERPRETER = 3
+# What Triton compiles for Hopper to instructions that softcuda does not have yet.
+WGMMA = {"matrix_product", "fused_attention", "dot_int8", "dot_bfloat16", "dot_tf32", "dot_float8"}
+LEFT_OUT = {"a100": FLOAT8, "rtx4090": set(), "h200": WGMMA}
+
+
+@functools.cache
+def timed(**settings: str) -> dict[str, dict]:
+    """What timed.py found, by case."""
+    names = sorted(CASES.keys() - LEFT_OUT.get(settings.get("SOFTCUDA_DEVICE", ""), set()))
+    done = subprocess.run([sys.executable, conftest.HERE / "timed.py", *names], capture_output=True, text=True,
+                          env=conftest.environment(**settings), timeout=250)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("device", "name"), [(device, name) for device in LEFT_OUT for name in CASES if name not in LEFT_OUT[device]]
+)
+def test_a_kernel_gives_what_numpy_gives(device, name):
+    assert timed(SOFTCUDA_DEVICE=device)[name]["wrong"] == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_no_slower_than_the_interpreter_allows(name):
+    """The second launch, when both have compiled or read what they need."""
+    device = "rtx4090" if name in FLOAT8 | DOTS else "h200"
+    soft, interpreted = timed(SOFTCUDA_DEVICE=device)[name], timed(TRITON_INTERPRET="1")[name]
+    assert soft["seconds"] <= TIMES_THE_INTERPRETER * interpreted["seconds"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_interpreter_agrees_but_for_bfloat16(name):
+    """So these cases are right, and where the interpreter is not, softcuda is."""
+    assert bool(timed(TRITON_INTERPRET="1")[name]["wrong"]) == (name in MISTAKEN)
+
+
+def test_what_is_missing_is_refused_by_name(run):
+    source = "import numpy as np, places, pycuda.autoprimaryctx\nfrom cases import CASES\n"
+    done = run(f"import sys; sys.path.insert(0, {str(conftest.HERE)!r})\n{source}CASES['dot_tf32'](places.on_device)[0]()",
+               SOFTCUDA_DEVICE="h200")  # fmt: skip
+    assert done.returncode != 0
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("RuntimeError: Triton Error [CUDA]: a PTX JIT compilation failed: ")
+    assert "wgmma" in last and "kernels.py:" in last
