@@ -78,7 +78,7 @@ def matrix_product(put: Put) -> tuple[Callable, list[Result]]:
     A, B, C = put(a), put(b), put(np.full((190, 200), np.nan, np.float16))
     want = a.astype(np.float64) @ b.astype(np.float64)
     want = np.where(want >= 0, want, 0.01 * want)
-    tiles = dict(BM=64, BN=64, BK=32, GROUP=2)
+    tiles = {"BM": 64, "BN": 64, "BK": 32, "GROUP": 2}
     grid = (triton.cdiv(190, 64) * triton.cdiv(200, 64),)
     return lambda: tutorials.matmul[grid](A, B, C, 190, 200, 160, **tiles, ACTIVATION=tutorials.leaky_relu), [
         (C, want, 2e-3)
@@ -407,7 +407,8 @@ def wrong(name: str, got: np.ndarray, want: np.ndarray, error: float) -> Iterato
         yield f"{name}: shape {got.shape}, not {want.shape}"
     elif error == 0:
         if bad := np.count_nonzero(got != want.astype(got.dtype)):
-            yield f"{name}: {bad} of {got.size} elements differ, the first {got[got != want][0]}, not {want[got != want][0]}"
+            first = np.argmax((got != want).ravel())
+            yield f"{name}: {bad} of {got.size} elements differ, the first {got.flat[first]}, not {want.flat[first]}"
     else:
         got = of_bf16(got) if got.dtype == np.uint16 else got
         apart = np.abs(got.astype(np.float64) - want) / np.maximum(np.abs(want), np.sqrt(np.mean(want**2)))

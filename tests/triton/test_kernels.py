@@ -1,4 +1,4 @@
-"""Kernels of every kind give what NumPy gives, on devices of three generations, and sooner than Triton's interpreter."""
+"""Kernels of every kind give what NumPy gives, on devices of three generations; Triton's interpreter takes longer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 import subprocess
 import sys
 
-import conftest
 import pytest
+import settings
 from cases import CASES, DOTS, FLOAT8
 
 MISTAKEN = {"bfloat16_rounding", "bfloat16_sum", "rms_norm", "dot_bfloat16"}  # in the interpreter: bfloat16
@@ -19,11 +19,11 @@ LEFT_OUT = {"a100": FLOAT8, "rtx4090": set(), "h200": WGMMA}
 
 
 @functools.cache
-def timed(**settings: str) -> dict[str, dict]:
+def timed(**changes: str) -> dict[str, dict]:
     """What timed.py found, by case."""
-    names = sorted(CASES.keys() - LEFT_OUT.get(settings.get("SOFTCUDA_DEVICE", ""), set()))
-    done = subprocess.run([sys.executable, conftest.HERE / "timed.py", *names], capture_output=True, text=True,
-                          env=conftest.environment(**settings), timeout=250)  # fmt: skip
+    names = sorted(CASES.keys() - LEFT_OUT.get(changes.get("SOFTCUDA_DEVICE", ""), set()))
+    done = subprocess.run([sys.executable, settings.HERE / "timed.py", *names], capture_output=True, text=True,
+                          env=settings.environment(**changes), timeout=250)  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -50,9 +50,9 @@ def test_the_interpreter_agrees_but_for_bfloat16(name):
 
 
 def test_what_is_missing_is_refused_by_name(run):
-    source = "import numpy as np, places, pycuda.autoprimaryctx\nfrom cases import CASES\n"
-    done = run(f"import sys; sys.path.insert(0, {str(conftest.HERE)!r})\n{source}CASES['dot_tf32'](places.on_device)[0]()",
-               SOFTCUDA_DEVICE="h200")  # fmt: skip
+    start = f"import sys; sys.path.insert(0, {str(settings.HERE)!r})\n"
+    start += "import numpy as np, places, pycuda.autoprimaryctx\nfrom cases import CASES\n"
+    done = run(start + "CASES['dot_tf32'](places.on_device)[0]()", SOFTCUDA_DEVICE="h200")
     assert done.returncode != 0
     last = done.stderr.splitlines()[-1]
     assert last.startswith("RuntimeError: Triton Error [CUDA]: a PTX JIT compilation failed: ")

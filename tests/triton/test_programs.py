@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
-import conftest
 import pytest
 
 START = """
@@ -177,7 +177,9 @@ pycuda.autoprimaryctx.context.synchronize()
 
 
 def test_a_barrier_orders_what_threads_of_a_program_store_and_load(run):
-    source = START + """
+    source = (
+        START
+        + """
 @triton.jit
 def turn(x, out, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
@@ -189,6 +191,7 @@ x, out = (gpuarray.to_gpu(np.zeros(256, np.int32)) for _ in range(2))
 turn[(1,)](x, out, BLOCK=256)
 assert np.array_equal(out.get(), np.arange(256)[::-1])
 """
+    )
     done = run(source, "check")
     assert "nothing found" in done.stdout + done.stderr
 
@@ -197,7 +200,9 @@ assert np.array_equal(out.get(), np.arange(256)[::-1])
 
 
 def test_autotune_and_do_bench(run):
-    done = run(START + """
+    done = run(
+        START
+        + """
 import sys
 configurations = [triton.Config({"BLOCK": block}, num_warps=warps) for block, warps in ((128, 1), (512, 4))]
 
@@ -218,7 +223,8 @@ low, middle, high = triton.testing.do_bench(
     lambda: double[grid](x, count, 1000), warmup=1, rep=5, quantiles=[0.1, 0.5, 0.9])
 assert 0 < low <= middle <= high
 assert "torch" not in sys.modules
-""")
+"""
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -250,7 +256,9 @@ assert np.array_equal(first.get(), 2 * x) and np.array_equal(second.get(), 2 * x
 
 
 def test_print_and_assert_in_a_kernel(run):
-    done = run(START + """
+    done = run(
+        START
+        + """
 @triton.jit
 def show(x, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
@@ -261,7 +269,8 @@ def show(x, BLOCK: tl.constexpr):
 x = gpuarray.to_gpu(np.arange(4, dtype=np.int32))
 show[(1,)](x, BLOCK=4, num_warps=1, debug=True)
 pycuda.autoprimaryctx.context.synchronize()
-""")
+"""
+    )
     assert "idx (2) value: 2" in done.stdout
     assert re.search(r"program.py:13: .*Assertion `too large` failed", done.stderr)
     assert "device-side assert triggered" in done.stderr
@@ -271,14 +280,17 @@ pycuda.autoprimaryctx.context.synchronize()
 
 
 def test_assembly_that_ptxas_rejects_is_named_by_its_python_line(run):
-    done = run(START + """
+    done = run(
+        START
+        + """
 @triton.jit
 def kernel(x, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(x + i, tl.inline_asm_elementwise("frobnicate.b32 $0, $1;", "=r,r", [i], tl.int32, True, 1))
 
 kernel[(1,)](gpuarray.zeros(32, np.int32), BLOCK=32)
-""")
+"""
+    )
     assert done.returncode != 0
     assert re.search(r"softcuda: this comes from \S*program.py, line 11", done.stdout + done.stderr)
 
@@ -287,7 +299,7 @@ kernel[(1,)](gpuarray.zeros(32, np.int32), BLOCK=32)
 def test_a_triton_that_is_too_old_is_one_line(run, version):
     (run.folder / "triton").mkdir()
     (run.folder / "triton" / "__init__.py").write_text(f"__version__ = {version!r}\n")
-    path = f"{run.folder}:{conftest.os.environ['PYTHONPATH']}"
+    path = f"{run.folder}:{os.environ['PYTHONPATH']}"
     done = run("import triton\nprint('imported')\n", "run", PYTHONPATH=path)
     assert done.returncode != 0
     message = f"Triton {version} is too old: softcuda runs Triton 3.8 and newer: pip install 'triton>=3.8'"

@@ -39,7 +39,7 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     k = tl.arange(0, BK)
     left, right = a + m[:, None] * K + k[None, :], b + k[:, None] * N + n[None, :]
     total = tl.zeros((BM, BN), tl.float32)
-    for done in range(0, tl.cdiv(K, BK)):
+    for done in range(tl.cdiv(K, BK)):
         rest = K - done * BK
         part = tl.load(left, mask=k[None, :] < rest, other=0.0)
         total = tl.dot(part, tl.load(right, mask=k[:, None] < rest, other=0.0), total)
@@ -77,7 +77,7 @@ def layer_norm(x, weight, bias, out, means, inverses, columns, epsilon, BLOCK: t
 @triton.jit
 def layer_norm_backward(dy, x, weight, means, inverses, dx, dweight, dbias, locks, columns, GROUPS: tl.constexpr,
                         BLOCK: tl.constexpr):  # fmt: skip
-    """Gradient of a row, and its share in the gradients of weight and bias, added to one of GROUPS rows under a lock."""
+    """Gradient of a row, and its share in those of weight and bias, which one of GROUPS rows sums up under a lock."""
     row, j = tl.program_id(0), tl.arange(0, BLOCK)
     inside = j < columns
     inverse = tl.load(inverses + row)

@@ -147,9 +147,10 @@ def sentence(finding: Finding) -> str:
     if kind in ("race", "warp-synchronous", "async-copy") and second:
         if what == "one instruction":
             return f"{thread(first)} and {thread(second)} write different values to one address at {place(first)}"
+        barrier = "barrier" if of_triton(finding) else "__syncwarp()"
         ending = {
             "race": "nothing orders the two",
-            "warp-synchronous": f"both are lanes of one warp with no {'barrier' if of_triton(finding) else '__syncwarp()'} between",
+            "warp-synchronous": f"both are lanes of one warp with no {barrier} between",
             "async-copy": "the asynchronous copy need not have arrived",
         }[kind]
         return f"{does(first)}, {does(second)}, and {ending}"
@@ -197,16 +198,16 @@ def hint(finding: Finding) -> str:
     kind, what = finding["kind"], finding.get("what", "")
     python = of_triton(finding)
     hints = HINTS | TRITON_HINTS if python else HINTS
-    if kind in ("race", "warp-synchronous") and same_place(finding) and not python:
-        if atomic := update(finding["first"]["source"]):
-            who = "blocks" if what == "blocks" else "lanes" if kind == "warp-synchronous" else "threads"
-            return f"same line, read and written by several {who}: use {atomic}"
+    one_place = kind in ("race", "warp-synchronous") and same_place(finding)
+    if one_place and not python and (atomic := update(finding["first"]["source"])):
+        who = "blocks" if what == "blocks" else "lanes" if kind == "warp-synchronous" else "threads"
+        return f"same line, read and written by several {who}: use {atomic}"
     if kind == "race" and what == "blocks":
         return hints["race between blocks"]
     if kind == "race" and what == "one instruction":
         reduces = python and finding.get("space") == "shared"
         return hints["reduction" if reduces else "race in one instruction"]
-    if kind in ("race", "warp-synchronous") and same_place(finding):
+    if one_place:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return hints["writes in one line"]
         return hints[f"{kind} in one line"]

@@ -124,9 +124,8 @@ def choose(spec: ModuleSpec) -> Callable[[ModuleType], None] | None:
 def refuse_version(version: str) -> None:
     """One line: SelectError if softcuda was asked for, else on stderr, and Triton finds no device."""
     oldest = ".".join(map(str, OLDEST))
-    message = (
-        f"softcuda: Triton {version} is too old: softcuda runs Triton {oldest} and newer: pip install 'triton>={oldest}'"
-    )
+    needs = f"softcuda runs Triton {oldest} and newer: pip install 'triton>={oldest}'"
+    message = f"softcuda: Triton {version} is too old: {needs}"
     if _select.forced():
         raise _select.SelectError(message)
     if os.environ.get("SOFTCUDA_QUIET", "") in ("", "0") and not _select.in_worker():
