@@ -171,6 +171,7 @@ class SoftcudaDriver(nvidia.CudaDriver):
     def utils(self) -> nvidia.CudaUtils:
         """Compiled at the first launch, not when Triton is imported."""
         need_compiler()
+        check(cuda().cuInit(0))  # as nvidia.CudaDriver.is_active does
         utils = nvidia.CudaUtils()
         utils.load_binary = with_reason(utils.load_binary)
         return utils
