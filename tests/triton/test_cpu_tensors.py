@@ -1,4 +1,4 @@
-"""CPU tensors are the device's tensors: of as much of PyTorch as Triton asks for, and of PyTorch where it is installed."""
+"""CPU tensors are the device's: of as much of PyTorch as Triton asks for, and of PyTorch where it is installed."""
 
 from __future__ import annotations
 
