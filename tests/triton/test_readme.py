@@ -27,4 +27,5 @@ def test_its_numbers_are_right():
     oldest = ".".join(map(str, _triton.OLDEST))
     assert f"version {oldest} or newer" in SECTION
     extras = tomllib.loads((SOFTCUDA / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert "PyTorch 2.13.0 for the CPU and Triton 3.9.0" in SECTION
     assert extras["triton"] == [f"triton>={oldest}"]
