@@ -15,6 +15,7 @@ import numpy as np
 import triton
 import triton.language as tl
 import tutorials
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 Put = Callable[..., Any]
 Result = tuple[Any, np.ndarray, float]
@@ -331,6 +332,23 @@ def split_dot(put: Put) -> tuple[Callable, list[Result]]:
     A, B, C = put(a), put(b), put(np.zeros((32, 32), np.float32))
     want = a.astype(np.float64) @ b.astype(np.float64)
     return lambda: kernels.split_dot[(8,)](A, B, C, 256, M=32, N=32, BK=32), [(C, want, 1e-4)]
+
+
+@case(DOTS)
+def described_product(put: Put) -> tuple[Callable, list[Result]]:
+    a, b = fresh(100, 96, kind=np.float16), fresh(96, 72, kind=np.float16)
+    A, B, C = put(a), put(b), put(np.full((100, 72), np.nan, np.float32))
+    tiles = {"BM": 64, "BN": 32, "BK": 32}
+    described = [
+        TensorDescriptor(tensor, list(shape), [shape[1], 1], [tiles[name] for name in names])
+        for tensor, shape, names in (
+            (A, a.shape, ("BM", "BK")),
+            (B, b.shape, ("BK", "BN")),
+            (C, (100, 72), ("BM", "BN")),
+        )
+    ]
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    return lambda: kernels.described_product[(2, 3)](*described, 96, **tiles), [(C, want, 1e-4)]
 
 
 @case()

@@ -15,7 +15,8 @@ MISTAKEN = {"bfloat16_rounding", "bfloat16_sum", "rms_norm", "dot_bfloat16"}  # 
 TIMES_THE_INTERPRETER = 3
 # What Triton compiles for Hopper to instructions that softcuda does not have yet.
 WGMMA = {"matrix_product", "fused_attention", "dot_int8", "dot_bfloat16", "dot_tf32", "dot_float8"}
-LEFT_OUT = {"a100": FLOAT8, "rtx4090": set(), "h200": WGMMA}
+TENSOR_COPIES = {"described_product"}
+LEFT_OUT = {"a100": FLOAT8, "rtx4090": set(), "h200": WGMMA | TENSOR_COPIES}
 
 
 @functools.cache

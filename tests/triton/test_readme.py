@@ -29,3 +29,8 @@ def test_its_numbers_are_right():
     extras = tomllib.loads((SOFTCUDA / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert "PyTorch 2.13.0 for the CPU and Triton 3.9.0" in SECTION
     assert extras["triton"] == [f"triton>={oldest}"]
+
+
+def test_the_default_set_up_does_not_bring_triton():
+    for lock in ("requirements.lock", "requirements-site.lock"):
+        assert not re.search("^triton==", (SOFTCUDA.parent / lock).read_text(), re.MULTILINE)
