@@ -8,12 +8,14 @@ import { createInterface } from "node:readline";
 const [modules, executablePath] = process.argv.slice(2);
 const require = createRequire(modules + "/");
 const { chromium } = require("playwright-core");
-const running = [];
+const running = [], keeping = [];
 
 const tools = {
   axe: readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"),
   // Scripts that look at two pages at once take a browser for each: with two pages in one, it may stop drawing either.
   browser: async (i = 0) => running[i] ??= await chromium.launch({ executablePath, args: ["--no-sandbox"] }),
+  // The context of browser i that is there for all looks: with what it has in its cache.
+  kept: async (i, options) => keeping[i] ??= await (await tools.browser(i)).newContext(options),
 };
 
 const contexts = () => running.flatMap((browser) => browser.contexts());
@@ -31,7 +33,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     const look = (await import(`./${script}`)).default;
     const problems = await look(tools, ...given);
-    await Promise.all(contexts().map((context) => context.close()));
+    await Promise.all(contexts().filter((context) => !keeping.includes(context)).map((context) => context.close()));
     clearTimeout(late);
     await answer({ problems });
   } catch (error) {

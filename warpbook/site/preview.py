@@ -37,7 +37,7 @@ from warpbook.site.page_builder import PageBuilder
 from warpbook.site.workbench import PREFIX as WORKBENCH
 from warpbook.site.workbench import Workbench
 
-WATCHED = ("docs", "snippets", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
+WATCHED = ("docs", "snippets", "exercises", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
 POLL = 0.2  # seconds between two looks at the files
 PAUSE = 1.0  # seconds without an edit before the whole site is built
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -51,6 +51,7 @@ BENCH = (
 )
 WANTS_BENCH = re.compile(rb'data-(?:exercise|done)="|class="language-cuda highlight"')
 UNOWNED = 3600.0  # seconds after which such a folder without that file is nobody's
+LIVE_RELOAD = re.compile(r"/livereload/[0-9]{1,20}/[0-9]{1,20}")
 ANYWHERE = ("0.0.0.0", "::")  # all addresses of this machine
 Response = tuple[str, list[tuple[str, str]], Iterable[bytes]]  # status, headers, body
 
@@ -179,8 +180,9 @@ class Server(LiveReloadServer):
             self.workbench = Workbench(book, folder, self.names, self.server_port)
 
     def edited(self) -> None:
-        if self.preview:
-            self.preview.edited()
+        """Begin another edition. If nothing that the site is made of has changed, browsers keep the page they show."""
+        if not self.preview or not self.preview.edited():
+            self._wanted_epoch = self._visible_epoch
 
     @property
     def root(self) -> str:
@@ -252,8 +254,10 @@ class Server(LiveReloadServer):
         """The file that is asked for, made if need be; or why there is none."""
         path = requested_path(environ)
         assert path and self.preview
-        if path.startswith("/livereload/"):
+        if LIVE_RELOAD.fullmatch(path):
             return self.static(environ) if environ["REQUEST_METHOD"] == "GET" else plain("200 OK")  # the first waits
+        if "//" in path or path.startswith("/livereload/"):  # MkDocs would send a browser from //zh to the machine zh
+            return plain("404 Not Found")
         address = (f"{path}index.html" if path.endswith("/") else path).lstrip("/")
         while True:
             edition = self.preview.edition
@@ -326,17 +330,18 @@ class Preview:
         self.seen = files(book)
         self.edition = Edition(book, folder / "1", url, LANGUAGES[0])
 
-    def edited(self) -> None:
-        """Begin another edition, if anything has changed."""
+    def edited(self) -> bool:
+        """Begin another edition, if anything has changed; whether it has."""
         now = files(self.book)
         if now == self.seen:
-            return  # Python's caches, an editor's spare copy
+            return False  # Python's caches, an editor's spare copy
         self.seen = now
         before = self.edition
         number = int(before.folder.name) + 1
         self.edition = Edition(self.book, self.folder / str(number), self.url, before.asked)
         threading.Thread(target=before.end, daemon=True).start()
         shutil.rmtree(self.folder / str(number - 2), ignore_errors=True)  # of the last, something may be on its way
+        return True
 
 
 def files(book: Book) -> dict[str, tuple[int, int]]:
