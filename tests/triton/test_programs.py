@@ -199,9 +199,11 @@ assert np.array_equal(out.get(), np.arange(256)[::-1])
 # --- what PyTorch does elsewhere --------------------------------------------------------------------------------------
 
 
-def test_autotune_and_do_bench(run):
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_autotune_and_do_bench(run, kind):
     done = run(
         START
+        + f"kind = np.{kind}\n"
         + """
 import sys
 configurations = [triton.Config({"BLOCK": block}, num_warps=warps) for block, warps in ((128, 1), (512, 4))]
@@ -213,7 +215,7 @@ def double(x, count, n, BLOCK: tl.constexpr):
     tl.store(x + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
     tl.atomic_add(count + tl.arange(0, 1), 1)
 
-values = np.arange(1000, dtype=np.float32)
+values = np.arange(1000).astype(kind)
 x, count = gpuarray.to_gpu(values), gpuarray.to_gpu(np.full(1, 7, np.int32))
 grid = lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)
 double[grid](x, count, 1000)

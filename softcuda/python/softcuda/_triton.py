@@ -177,12 +177,20 @@ def adapt_arrays(arrays: ModuleType) -> None:
         steps = tuple(step // array.dtype.itemsize for step in array.strides)
         return steps if dimension is None else steps[dimension]
 
+    def whole(array: Any) -> Any:
+        """Its memory, if that is one piece: PyCUDA has no kernels for float16 and the like, so bytes are moved."""
+        if not array.flags.forc:
+            raise ValueError("softcuda: Triton's autotuner restores only arrays that are contiguous")
+        return array.gpudata
+
     def zero_(array: Any) -> Any:
-        array.fill(array.dtype.type(0))
+        arrays.drv.memset_d8(whole(array), 0, array.nbytes)
         return array
 
     def copy_(array: Any, other: Any) -> Any:
-        array[...] = other
+        if (array.shape, array.strides, array.dtype) != (other.shape, other.strides, other.dtype):
+            raise ValueError("softcuda: copy_ takes an array of the same shape, strides and type")
+        arrays.drv.memcpy_dtod(whole(array), whole(other), array.nbytes)
         return array
 
     methods = {
