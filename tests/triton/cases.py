@@ -21,7 +21,6 @@ Put = Callable[..., Any]
 Result = tuple[Any, np.ndarray, float]
 Case = Callable[[Put], tuple[Callable[[], Any], list[Result]]]
 CASES: dict[str, Case] = {}
-DOTS: set[str] = set()  # whose kernels multiply matrices, on Hopper with wgmma
 FLOAT8: set[str] = set()  # that want compute capability 8.9
 TYPES = {"bf16": tl.bfloat16, "fp8e4nv": tl.float8e4nv, "fp8e5": tl.float8e5}
 
@@ -73,7 +72,7 @@ def fused_softmax(put: Put) -> tuple[Callable, list[Result]]:
     return lambda: tutorials.softmax[(16,)](X, out, *x.shape, BLOCK=1024), [(out, want, 1e-6)]
 
 
-@case(DOTS)
+@case()
 def matrix_product(put: Put) -> tuple[Callable, list[Result]]:
     a, b = fresh(190, 160, kind=np.float16), fresh(160, 200, kind=np.float16)
     A, B, C = put(a), put(b), put(np.full((190, 200), np.nan, np.float16))
@@ -146,7 +145,7 @@ def layer_norm_backward(put: Put) -> tuple[Callable, list[Result]]:
     ), results
 
 
-@case(DOTS)
+@case()
 def fused_attention(put: Put) -> tuple[Callable, list[Result]]:
     heads, length, head = 2, 128, 32
     q, k, v = fresh(3, heads, length, head, kind=np.float16)
@@ -286,19 +285,19 @@ def dot(put: Put, a: np.ndarray, b: np.ndarray, kind: str | None, want: np.ndarr
     return lambda: kernels.dot[(1,)](A, B, C, a.shape[1], M=m, N=n, BK=bk, PRECISION=precision), [(C, want, error)]
 
 
-@case(DOTS)
+@case()
 def dot_int8(put: Put) -> tuple[Callable, list[Result]]:
     a, b = np.random.default_rng().integers(-128, 128, (2, 64, 128)).astype(np.int8)
     return dot(put, a, b, None, a.astype(np.int32) @ b.T.astype(np.int32), 0, 64)
 
 
-@case(DOTS)
+@case()
 def dot_bfloat16(put: Put) -> tuple[Callable, list[Result]]:
     a, b = bf16(fresh(64, 64)), bf16(fresh(32, 64))
     return dot(put, a, b, "bf16", of_bf16(a).astype(np.float64) @ of_bf16(b).T, 1e-5, 32)
 
 
-@case(DOTS)
+@case()
 def dot_tf32(put: Put) -> tuple[Callable, list[Result]]:
     """Of numbers that are TF32's: ten bits of mantissa."""
     a, b = ((fresh(64, 64).view(np.uint32) & 0xFFFFE000).view(np.float32) for _ in range(2))
@@ -321,14 +320,14 @@ def of_fp8(bits: np.ndarray, exponent: int, bias: int) -> np.ndarray:
     return np.where(bits >> 7, -value, value)
 
 
-@case(DOTS, FLOAT8)
+@case(FLOAT8)
 def dot_float8(put: Put) -> tuple[Callable, list[Result]]:
     a, b = np.random.default_rng().integers(0, 256, (2, 64, 64)).astype(np.uint8)
     a, b = (np.where((bits & 0x7F) >= 0x60, bits & 0x8F, bits).astype(np.uint8) for bits in (a, b))
     return dot(put, a, b, "fp8e4nv", of_fp8(a, 4, 7) @ of_fp8(b, 4, 7).T, 1e-2, 64)
 
 
-@case(DOTS)
+@case()
 def split_dot(put: Put) -> tuple[Callable, list[Result]]:
     a, b = fresh(32, 256, kind=np.float16), fresh(256, 32, kind=np.float16)
     A, B, C = put(a), put(b), put(np.zeros((32, 32), np.float32))
@@ -336,7 +335,7 @@ def split_dot(put: Put) -> tuple[Callable, list[Result]]:
     return lambda: kernels.split_dot[(8,)](A, B, C, 256, M=32, N=32, BK=32), [(C, want, 1e-4)]
 
 
-@case(DOTS)
+@case()
 def described_product(put: Put) -> tuple[Callable, list[Result]]:
     a, b = fresh(100, 96, kind=np.float16), fresh(96, 72, kind=np.float16)
     A, B, C = put(a), put(b), put(np.full((100, 72), np.nan, np.float32))

@@ -230,7 +230,8 @@ assert "torch" not in sys.modules
     assert done.returncode == 0, done.stderr
 
 
-def test_tensor_descriptors(run):
+@pytest.mark.parametrize("device", ["a100", "h200"])
+def test_tensor_descriptors(run, device):
     done = run(START + """
 from triton.tools.tensor_descriptor import TensorDescriptor
 
@@ -253,7 +254,7 @@ double[(3, 2)](*described, ROWS=32, COLUMNS=32)
 triton.set_allocator(lambda size, alignment, stream: gpuarray.empty(size, np.int8))
 double_here[(3, 2)](X, second, 70, 36, ROWS=32, COLUMNS=32)
 assert np.array_equal(first.get(), 2 * x) and np.array_equal(second.get(), 2 * x)
-""", SOFTCUDA_DEVICE="a100")  # fmt: skip
+""", SOFTCUDA_DEVICE=device)  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
