@@ -84,8 +84,11 @@ def step(source: Source, found: list[Bar], reference: Bar, rung: str) -> str:
         kind = "rung" if bar is climbed[-1] else "other"
         shapes.append(shape(Bar(bar.label, bar.value, kind), i * STEP_ROW, 13, 17, full, reference))
     at = percent(reference.value.number / full)
-    height = STEP_ROW * len(climbed)
-    shapes.append(f'<line class="wb-reference" x1="{at}" x2="{at}" y1="16" y2="{height - 1}"/>')
+    height = STEP_ROW * len(climbed) + 2
+    shapes += [
+        f'<line class="wb-reference" x1="{at}" x2="{at}" y1="{i * STEP_ROW + 15}" y2="{i * STEP_ROW + 29}"/>'
+        for i in range(len(climbed))
+    ]
     svg = f'<svg role="img" aria-label="{html.escape(title)}" width="100%" height="{height}">{"".join(shapes)}</svg>'
     return figure(svg, title, "", source.language)
 

@@ -16,8 +16,8 @@ from warpbook.book import BookError
 from warpbook.numbers import BLANK, quantity
 
 SECTOR = 32  # bytes
-WIDTH, GAP, BOX, LINK, SHORT = 164, 20, 30, 64, 24  # units: a column, between columns, a box, a link, one not counted
-WIDEST = 22  # units: the arrow with the most bytes
+WIDTH, GAP, BOX, LINK, SHORT = 172, 12, 30, 64, 24  # units: a column, between columns, a box, a link, one not counted
+WIDEST = 18  # units: the arrow with the most bytes
 MOST = 3  # kernels side by side
 WORDS = {
     "en": {
@@ -27,7 +27,7 @@ WORDS = {
         "sm": "SMs: registers",
         "hits": "{share} hits",
         "name": "Kernel",
-        "heads": ("SM ← L1", "SM → L1", "L2 hits", "L2 ← DRAM", "L2 → DRAM"),
+        "rate": "L2 hits",
     },
     "zh": {
         "title": "一次启动的访存流量，{device} · {date}，硬件计数；箭头的粗细与字节数成正比",
@@ -36,7 +36,7 @@ WORDS = {
         "sm": "SM：寄存器",
         "hits": "命中 {share}",
         "name": "核函数",
-        "heads": ("SM ← L1", "SM → L1", "L2 命中率", "L2 ← DRAM", "L2 → DRAM"),
+        "rate": "L2 命中率",
     },
 }
 
@@ -68,7 +68,7 @@ def traffic(source: Source) -> str:
     rows = [
         [k.label, size(k.loaded), size(k.stored), quantity(k.hits, "%"), size(k.read), size(k.written)] for k in kernels
     ]
-    data = table([str(words["name"]), *words["heads"]], rows)
+    data = table([words["name"], "SM ← L1", "SM → L1", words["rate"], "L2 ← DRAM", "L2 → DRAM"], rows)
     return figure(sheet(width, height, "".join(columns), title), title, data, source.language)
 
 
@@ -108,12 +108,12 @@ def column(kernel: Moved, x: float, most: float, words: dict[str, str]) -> str:
         return y + BOX
 
     def link(y: float, up: float, down: float) -> float:
-        for at, number, kind, name in ((x + 24, up, "load", "load"), (x + WIDTH / 2 + 24, down, "store", "store")):
+        for at, number, kind, name in ((x + 13, up, "load", "load"), (x + WIDTH / 2 + 11, down, "store", "store")):
             tip, tail = (y + 2, y + LINK - 2) if kind == "load" else (y + LINK - 2, y + 2)
             out.append(arrow(at, tail, tip, WIDEST * number / most, kind))
             out.append(
-                f'<text class="wb-traffic__value" x="{at + 15:g}" y="{y + LINK / 2 - 3:g}">{size(number)}</text>'
-                f'<text x="{at + 15:g}" y="{y + LINK / 2 + 13:g}">{words[name]}</text>'
+                f'<text class="wb-traffic__value" x="{at + 13:g}" y="{y + LINK / 2 - 3:g}">{size(number)}</text>'
+                f'<text x="{at + 13:g}" y="{y + LINK / 2 + 13:g}">{words[name]}</text>'
             )
         return y + LINK
 
