@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -61,10 +62,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     tried.add_argument("--lang", choices=LANGUAGES, help="default: the locale's language")
     judged = commands.add_parser("judge", help="say whether an answer is right and within budget, and if not, why")
     judged.add_argument("name", metavar="ARTICLE/NAME")
-    judged.add_argument("--file", metavar="PATH", type=folder, help="the answer (default: my/ARTICLE/NAME.cu)")
+    judged.add_argument("--file", metavar="PATH", type=file, help="the answer (default: my/ARTICLE/NAME.cu)")
     judged.add_argument("--json", action="store_true", help="print the verdict as JSON, on one line")
     judged.add_argument("--lang", choices=LANGUAGES, help="default: the locale's language")
-    judged.add_argument("--seed", type=int, metavar="N", help="repeat the inputs of the verdict that has this seed")
+    judged.add_argument("--seed", type=seed, metavar="N", help="repeat the inputs of the verdict that has this seed")
     judged.add_argument("--watch", action="store_true", help="judge again at each save")
     return parser.parse_args(arguments)
 
@@ -239,6 +240,18 @@ def folder(text: str) -> Path:
     if not text:
         raise BookError('"": no folder is given; name one, or leave the argument out')
     return Path(text)
+
+
+def file(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError('"": no file is given; name one, or leave the argument out')
+    return Path(text)
+
+
+def seed(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,40}", text):
+        raise argparse.ArgumentTypeError(f'"{text}": give the whole number that a verdict has as its seed')
+    return int(text)
 
 
 def shard(text: str) -> tuple[int, int]:

@@ -149,20 +149,34 @@ def _limits() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-INCLUDE = re.compile(r"^\s*(?:#|%:|\?\?=)\s*(?:include(?:_next)?|import|embed)\b\s*(.*)$")
-TOKEN = re.compile(r"""\"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_WORDS = r"(?:include(?:_next)?|import|embed)\b"
+INCLUDE = re.compile(rf"^[^\S\n]*(?:#|%:|\?\?=)\s*{_WORDS}(.*)$", re.MULTILINE)
+ANYWHERE = re.compile(rf"(?:#|%:|\?\?=)(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*{_WORDS}(.*)")
+# What may hold a quotation mark or the sign of a comment that is none: in 1'000 no character begins.
+TOKEN = re.compile(
+    r"""(?<![\w$])\d\w*(?:'\w+)+|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL
+)
+COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|$)")
+SPLICE = re.compile(r"\\[^\S\n]*\n")  # some compilers take a line for continued although blanks follow its backslash
+# Raw strings, such blanks, carriage returns, letters beyond ASCII: where strings and comments end, compilers know.
+UNCLEAR = re.compile(r"""R"|\r|\\[^\S\n]+\n|[^\x00-\x7f][\w$]*'""")
 SYSTEM = ("/usr/include/", "/usr/lib/", "/usr/local/include/")
 ALLOWED = re.compile(r"<[\w.+-]+(?:/[\w.+-]+)*>")
 
 
 def forbidden_includes(source: str) -> list[tuple[int, str]]:
-    """(line, what) of each #include that is not `<…>` with a plain name: local files, absolute paths, macros."""
-    text = re.sub(r"\\\r?\n", "", source)
-    text = TOKEN.sub(lambda m: m[0] if m[0][0] in "\"'" else " " + "\n" * m[0].count("\n"), text)
+    """(line, what) of each #include that is not `<…>` with a plain name: local files, absolute paths, macros.
+
+    Where it is not clear what is a string and what a comment, those in strings and comments count, too.
+    """
+    source = source.replace("\r\n", "\n")
+    text, pattern = SPLICE.sub("", source), ANYWHERE
+    if not (UNCLEAR.search(source) or UNCLEAR.search(text)):
+        text = TOKEN.sub(lambda m: " " + "\n" * m[0].count("\n") if m[0][0] == "/" else m[0], text)
+        pattern = INCLUDE
     found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := INCLUDE.match(line):
-            what = match[1].strip()
-            if not ALLOWED.fullmatch(what) or ".." in what:
-                found.append((number, what or "?"))
+    for match in pattern.finditer(text):
+        what = COMMENT.sub(" ", match[1]).strip()
+        if not ALLOWED.fullmatch(what) or ".." in what:
+            found.append((text.count("\n", 0, match.start(1)) + 1, what or "?"))
     return found

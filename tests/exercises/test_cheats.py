@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from warpjudge import Judge, Random, load
+from warpjudge.compiler import forbidden_includes
 
 from warpbook.book import here
 from warpbook.exercises import exercises
@@ -128,12 +130,40 @@ def mark(source: str) -> str:
         'constexpr char text[] = "/*";\n#include "{path}" // */',
         'constexpr char text[] = R"x(" /* )x";\n#include "{path}" // */',
         '/* */ # /* " */ include "{path}"',
+        '#\finclude "{path}"',
+        '#inc\\ \nlude "{path}"',
+        '//\r#include "{path}"',
+        """constexpr int one = 1'0; constexpr char text[] = "a' /*";\n#include "{path}" // */""",
+        "constexpr int a·1 = 0; constexpr int two[] = {{'x', ' /* '}};\n#include \"{path}\" // */",
     ],
 )
 def test_the_solution_is_not_included(judge: Judge, target: Target, line: str) -> None:
     path = exercises.find(here(), target.name).folder / "solution.cu"
     verdict = judged(judge, target, line.format(path=path))
     assert (verdict["verdict"], verdict["messages"][0]["cause"]) == ("compile", "include")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#include <cuda_fp16.h> // half",
+        "#include <cooperative_groups/reduce.h>\r\n",
+        "#include <cstdio> /* printf */",
+        '// #include "mine.h"',
+        '/* before:\n#include "mine.h"\n*/',
+        "constexpr int n = 1'000'000; // \"#include\"",
+        'constexpr char text[] = R"(\n#include <cstdio>\n)";',
+    ],
+)
+def test_headers_of_the_toolkit_and_comments_are_allowed(line: str) -> None:
+    assert forbidden_includes(f"{line}\n__global__ void f() {{}}\n") == []
+
+
+def test_includes_are_found_quickly_in_any_source() -> None:
+    start = time.monotonic()
+    for source in ("#" + "/**/" * 15000 + 'x R"', '#R"' * 20000, "'" * 60000, "1'" * 30000, "#" + " " * 60000 + 'R"'):
+        forbidden_includes(source)
+    assert time.monotonic() - start < 1
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda one: one.name)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -16,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from background import background
 from warpjudge import Budget, ExerciseError, Judge, counters, load, runs, words
 from warpjudge.diagnose import where
 
@@ -169,10 +168,10 @@ def test_nothing_outlives_a_caller_that_is_killed(tmp_path: Path) -> None:
         f"from warpjudge import Judge\nwith Judge() as judge:\n    judge.warm_up()\n"
         f"    judge({str(ONE.folder)!r}, {kernel('while (n > 0) y[0] = clock();')!r})"
     )
-    caller = subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)})
-    assert until(lambda: any(tmp_path.glob("*/check")))
-    caller.send_signal(signal.SIGKILL)
-    caller.wait()
+    with background([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}) as caller:
+        assert until(lambda: any(tmp_path.glob("*/check")))
+        caller.kill()
+        caller.wait()
     assert until(lambda: not list(tmp_path.iterdir())), "its folders go, and its processes with them"
 
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from background import background
 from recorded import keep
 
 from warpbook.book import SOFTCUDA, Book
@@ -244,17 +245,16 @@ def within(seconds: float, done: Callable[[], object]) -> bool:
 def test_a_build_that_is_stopped_leaves_nothing_behind(small_site: Book, tmp_path: Path, number: int) -> None:
     scratch = tmp_path / "tmp"
     scratch.mkdir()
-    build = subprocess.Popen(
+    with background(
         [sys.executable, "-m", "warpbook", "site", "--output", str(tmp_path / "site")],
         cwd=small_site.root,
         env={**os.environ, "PYTHONPATH": str(small_site.root), "TMPDIR": str(scratch)},
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
-    )
-    assert within(60, lambda: list(tmp_path.glob(".site-*/new/*")))  # both are being built
-    build.send_signal(number)
-    _, said = build.communicate(timeout=20)
+    ) as build:
+        assert within(60, lambda: list(tmp_path.glob(".site-*/new/*")))  # both are being built
+        build.send_signal(number)
+        _, said = build.communicate(timeout=20)
     assert build.returncode == (130 if number == signal.SIGINT else 128 + number)
     assert "Traceback" not in said
     assert within(1, lambda: not running(build.pid)), running(build.pid)

@@ -157,6 +157,21 @@ def test_a_library_with_kernels_of_its_own_gets_a_sentence_and_goes_on(softcuda)
     assert "it sees no CUDA device here" in done.stderr
 
 
+def test_without_pycuda_the_last_line_says_how_to_get_it(softcuda):
+    (softcuda.folder / "program.py").write_text(
+        "import importlib.abc, sys\n"
+        "class Without(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name in ('pycuda', 'another'): raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Without())\n"
+        "__import__(sys.argv[1])\n"
+    )
+    done = softcuda("run", "program.py", "pycuda.driver")
+    assert done.returncode == 1 and "ModuleNotFoundError: No module named 'pycuda'" in done.stderr
+    assert done.stderr.endswith(f"softcuda: PyCUDA is not installed for {sys.executable}: softcuda install-pycuda\n")
+    assert "install-pycuda" not in softcuda("run", "program.py", "another").stderr
+
+
 RUNTIME = """
 import ctypes, glob, sysconfig
 folder = sysconfig.get_path("purelib") + "/nvidia/cu13/lib/"

@@ -285,6 +285,22 @@ def test_a_build_that_fails_says_why(elsewhere: Elsewhere) -> None:
     assert elsewhere.installed() == []
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("nvcc failed\n[stderr:\nmath.h(2): error: no rsqrt\n2 errors\n]", "math.h(2): error: no rsqrt"),
+        ("wrong values", "ValueError: wrong values"),
+    ],
+)
+def test_a_kernel_that_fails_says_why(monkeypatch, tmp_path: Path, text: str, why: str) -> None:
+    """What nvcc said stands in the middle of PyCUDA's message."""
+    monkeypatch.setattr(_pycuda, "CHECK", f"raise ValueError({text!r})")
+    log = tmp_path / "log"
+    with pytest.raises(_pycuda.InstallError) as raised:
+        _pycuda.run_kernel(log)
+    assert str(raised.value) == f"PyCUDA is installed, and a kernel fails: {why}; the whole log is {log}"
+
+
 def test_without_a_compiler(elsewhere: Elsewhere) -> None:
     said = the_line(elsewhere.install(status=1, PATH=str(elsewhere.folder / "bin")))
     assert said.startswith("softcuda: to build PyCUDA this machine lacks g++: ") and "apt-get install g++" in said

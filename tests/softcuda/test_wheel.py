@@ -40,7 +40,7 @@ def metadata(wheel):
 def test_metadata(metadata):
     assert (metadata["Name"], metadata["Version"], metadata["License-Expression"]) == ("softcuda", __version__, "MIT")
     assert metadata["Description-Content-Type"] == "text/markdown"
-    assert "## Three programs" in metadata.get_payload()
+    assert "## Two more programs" in metadata.get_payload()
 
 
 def test_its_dependencies_are_the_locks_versions(metadata):

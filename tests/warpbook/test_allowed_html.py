@@ -151,6 +151,36 @@ def test_a_problem_that_another_page_brings_in_is_told_where_it_was_written(smal
     assert [one.split(": ")[0] for one in found] == ["docs/en/b.md:5"]
 
 
+TASK = """---
+title: Eight
+minutes: 10
+difficulty: 1
+section: a#a
+---
+A question.
+
+{}
+
+## Hints
+
+1. One `code`{{: onclick="x"}}.
+2. Two.
+3. Three.
+"""
+
+
+def test_an_exercise_is_held_to_it_in_the_page_that_shows_it(small: Book, write):
+    for language, marks in (("en", "Hints"), ("zh", "提示")):
+        text = TASK.format("[x](javascript:alert(1))").replace("Hints", marks)
+        write(f"exercises/a/one/task.{language}.md", text)
+    for name in ("stub.cu", "solution.cu"):
+        write(f"exercises/a/one/{name}", "// your code\n// end of your code\n")
+    write("exercises/a/one/judge.py", "")
+    page = Page(small, write("docs/en/a.md", "# A { #a }\n\nText.\n\n{{ exercise:a/one }}\n"))
+    found = [one for one in parse(page, "en", Values(small)).problems if "is not allowed" in one]
+    assert [one.split(": ")[0] for one in found] == ["exercises/a/one/task.en.md:9", "exercises/a/one/task.en.md:13"]
+
+
 GLOSSARY = """[[group]]
 en = "Hardware"
 zh = "硬件"

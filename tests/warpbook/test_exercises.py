@@ -50,6 +50,16 @@ def test_an_exercise_is_read_in_both_languages(lent: Book) -> None:
         ("task.en.md", "---\n", "", "task.en.md: begin with front matter between two lines ---: difficulty, minutes"),
         ("task.en.md", "minutes: 10", "minutes: ten", "task.en.md: minutes: ten is not a whole number from 1 to 240"),
         ("task.en.md", "difficulty: 1", "difficulty: 4", "task.en.md: difficulty: 4 is not 1, 2 or 3"),
+        ("task.en.md", "minutes: 10", "minutes: true", "minutes: True is not a whole number from 1 to 240"),
+        ("task.en.md", "difficulty: 1", "difficulty: 1.0", "task.en.md: difficulty: 1.0 is not 1, 2 or 3"),
+        (
+            "task.en.md",
+            "title: Eight elements",
+            "title: |\n  Eight\n\n  #",
+            "task.en.md: title: give a text on one line",
+        ),
+        ("task.en.md", "title: Eight", "title: <b>Eight", "title: give a text on one line"),
+        ("task.en.md", "title: Eight elements per thread", "title:", "title: give a text on one line"),
         ("task.zh.md", "minutes: 10", "minutes: 12", "task.zh.md: minutes is 12, in English 10; make them equal"),
         ("task.en.md", "#stride", "", "task.en.md: section: write it as article#anchor, such as memory-access#stride"),
         ("task.en.md", "3. In step", "In step", "end with `## Hints` and a numbered list of three; there are 2"),
@@ -65,6 +75,13 @@ def test_what_is_wrong_with_a_folder_is_one_line(lent: Book, file: str, old: str
         exercises.all(lent)
     assert str(error.value).startswith(f"exercises/{NAME}/") and said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("file", ["task.en.md", "stub.cu", "mistakes/chunks.cu"])
+def test_a_file_of_another_encoding_is_named(lent: Book, file: str) -> None:
+    (lent.root / "exercises" / NAME / file).write_bytes(b"\xff\xfea\0")
+    with pytest.raises(BookError, match=f"{file}: it is not UTF-8; save it as UTF-8"):
+        exercises.all(lent)[0].mistakes()
 
 
 def test_a_missing_file_is_named(lent: Book) -> None:
@@ -122,11 +139,25 @@ def test_the_list_says_what_is_done(lent: Book, capsys: pytest.CaptureFixture[st
     assert progress.read(lent)[NAME]["tries"] == 2
 
 
-def test_progress_that_cannot_be_read_is_begun_anew(lent: Book) -> None:
-    (lent.root / "my").mkdir()
-    (lent.root / "my" / ".progress.json").write_text("{", "utf-8")
+@pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000, "\udcff"], ids=lambda text: text[:5])
+def test_progress_that_cannot_be_read_is_put_aside(lent: Book, text: str) -> None:
+    mine = lent.root / "my"
+    mine.mkdir()
+    (mine / ".progress.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     progress.note(lent, NAME, "wrong")
-    assert progress.read(lent)[NAME] == {"tries": 1, "done": ""}
+    assert progress.read(lent) == {NAME: {"tries": 1, "done": ""}}
+    assert (mine / progress.BROKEN).read_bytes() == text.encode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize(
+    "entry", ['{"tries": "x"}', '{"tries": [1]}', '{"tries": 1e999}', '{"done": NaN}', "7", "null"]
+)
+def test_an_entry_of_progress_that_cannot_be_read_is_begun_anew(lent: Book, entry: str) -> None:
+    (lent.root / "my").mkdir()
+    other = '"other/one": {"tries": 2, "done": "2026-11-01"}, "\\ud800": {"tries": 1}, "../x": {}'
+    (lent.root / "my" / ".progress.json").write_text(f'{{"{NAME}": {entry}, {other}}}', "utf-8")
+    progress.note(lent, NAME, "wrong")
+    assert progress.read(lent) == {NAME: {"tries": 1, "done": ""}, "other/one": {"tries": 2, "done": "2026-11-01"}}
 
 
 def test_judgements_that_end_together_are_all_counted(lent: Book) -> None:
@@ -162,6 +193,24 @@ def test_judge_exits_with_0_for_right_1_for_wrong_and_2_for_a_wrong_call(
     assert main(["judge", "eight"]) == 2
     assert main(["judge", NAME, "--file", str(tmp_path / "none.cu")]) == 2
     assert "there is no answer to judge; name a file that exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "said"),
+    [
+        ("--seed", "-1", "give the whole number"),
+        ("--seed", "1e3", "give the whole number"),
+        ("--seed", "9" * 5000, "give the whole number"),
+        ("--file", "", "no file is given"),
+    ],
+)
+def test_an_option_that_cannot_be_read_is_a_wrong_call(
+    capsys: pytest.CaptureFixture[str], option: str, given: str, said: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["judge", NAME, f"{option}={given}"])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 def test_watch_judges_again_at_each_save(tmp_path: Path) -> None:

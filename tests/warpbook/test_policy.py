@@ -51,6 +51,7 @@ def test_any_other_script_is_refused_and_not_let_in(theme, script):
         '<img/src="x"/ONERROR=alert(1)>',
         '<a href="java&#10;script:alert(1)">',
         '<a href=" vbscript:x">',
+        '<a href="\x01javascript:alert(1)">',
         '<a href="data:text/html,x">',
         "<iframe></iframe>",
         '<base href="https://example.org/">',

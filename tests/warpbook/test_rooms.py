@@ -10,6 +10,7 @@ from warpbook.book import here
 PACKAGE = here().root / "warpbook"
 ROOMS = (
     ("book", "numbers", "markup", "tools"),
+    ("toml",),
     ("source",),
     ("run",),
     ("records",),

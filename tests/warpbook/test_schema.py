@@ -73,6 +73,10 @@ GONE = object()
         (at(*program, "series", "sweep", "unit"), GONE), (at(*program, "spans", "gantt", "stop"), [1.0, 2.0]),
         (at(*program, "spans", "gantt", "row"), [None]), (at(*program, "matrices", "weights", "numbers"), ["1 2", "3"]),
         (at(*program, "matrices", "weights", "numbers"), ["one two", "3 4"]),
+        (at(*program, "matrices", "weights", "numbers"), ["1 -", "3 4"]),
+        (at(*program, "matrices", "weights", "numbers"), ["1 2e", "3 4"]),
+        (at(*program, "matrices", "weights", "numbers"), ["1 2", "3 1e999"]),
+        (at(*program, "date"), "2026-13-32T25:61:61Z"),
         (at(*program, "matrices", "weights", "rows"), ["a"]), (at(*program, "matrices", "mask", "bits"), ["02"]),
         (at(*program, "matrices", "mask", "bits"), GONE), (at(*program, "graphs", "dfa", "edges"), [["0", "0"]]),
         (at(*program, "graphs", "dfa", "nodes"), []), (at("blocks"), GONE), (at("blocks", "printed"), GONE),
@@ -96,6 +100,14 @@ def test_a_corrupted_record_is_named_in_one_line(small, record, place, wrong):
         records.read(small, "softcuda", "x")
     assert str(raised.value).startswith("records/softcuda/x.json: ")
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["../a.py", "x/../a.py", "x/..py", "/x/a.py", "a.py", "x/a.py\n"])
+def test_a_program_is_one_of_snippets(small, record, name):
+    record["programs"][name] = record["programs"][PROGRAM]
+    records.path_of(small, "softcuda", "x").write_text(json.dumps(record), "utf-8")
+    with pytest.raises(BookError, match=r"^records/softcuda/x\.json: programs"):
+        records.read(small, "softcuda", "x")
 
 
 @pytest.mark.parametrize(

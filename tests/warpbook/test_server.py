@@ -143,6 +143,15 @@ def test_a_mistake_is_shown_and_written_nowhere(ask: Ask, tmp_path: Path, monkey
     assert ask("/page/")[0] == 200
 
 
+def test_no_path_leads_to_another_machine(server: Server, tmp_path: Path) -> None:
+    page = tmp_path / "served" / "1" / "whole" / "evil.example" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    for path in ("/evil.example", "//evil.example", "/%2fevil.example", "/%2f%2fevil.example", "/zh/%2fevil.example"):
+        status, headers, _ = exchange(server, path)
+        assert (status, headers["Location"]) in ((302, "/evil.example/"), (404, None))
+
+
 # -- requests ----------------------------------------------------------------------------------------------------------
 
 
@@ -154,10 +163,14 @@ def test_a_path_that_names_no_file_is_a_bad_request(ask: Ask, path: str) -> None
 
 
 @pytest.mark.parametrize(
-    "path", ["/nowhere/", "/nowhere.html", f"/{'long' * 500}", f"/{'deep/' * 2000}", quote("/页面/")]
-)
-def test_a_file_that_is_not_there_is_not_found(ask: Ask, path: str) -> None:
+    "path",
+    ["/nowhere/", "/nowhere.html", f"/{'long' * 500}", f"/{'deep/' * 2000}", quote("/页面/"), "/livereload/x/y",
+     "/livereload/-1/0", f"/livereload/{'9' * 5000}/0", "/livereload/"],
+)  # fmt: skip
+def test_a_file_that_is_not_there_is_not_found(ask: Ask, path: str, capfd: pytest.CaptureFixture[str]) -> None:
+    ask("/page/")
     assert ask(path)[0] == 404
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:8000"])
@@ -275,6 +288,18 @@ def test_a_browser_that_says_nothing_is_let_go_quietly(
     monkeypatch.setattr(preview, "SILENCE", 0.05)
     assert raw(server, "GET") == b""
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["docs/en/a.md", "snippets/a/b.cu", "exercises/a/b/task.en.md", "records/x/a.json"])
+def test_what_pages_are_made_of_is_watched(server: Server, small: Book, tmp_path: Path, name: str) -> None:
+    assert server.preview
+    before = server.preview.edition
+    server.edited()
+    assert server.preview.edition is before
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).touch()
+    server.edited()
+    assert server.preview.edition is not before
 
 
 # -- where it listens --------------------------------------------------------------------------------------------------

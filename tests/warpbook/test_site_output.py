@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from warpbook import cli
 from warpbook.book import Book, BookError
-from warpbook.site import builder
+from warpbook.site import builder, next_host
 
 Write = Callable[[str, str], Path]
 HOME = (
@@ -59,6 +61,8 @@ def test_a_new_folder_an_empty_one_and_a_built_site_may_be_replaced(repository, 
         ("repository/docs", "among the book's sources"),
         ("repository/docs/zh", "among the book's sources"),
         ("repository/nothing/../docs", "among the book's sources"),
+        ("repository/my/site", "among the book's sources"),
+        ("repository/exercises/new", "among the book's sources"),
         ("/", "is or contains the repository"),
         ("other-site", "holds no site built by Warpbook"),
     ],
@@ -84,11 +88,69 @@ def test_the_home_folder_is_refused_even_if_it_is_empty(repository, tmp_path, mo
         builder.check_replaceable(repository, tmp_path / "home")
 
 
-@pytest.mark.parametrize("name", ["photos/one.jpg", ".git/HEAD", "CNAME"])
-def test_what_somebody_put_into_a_built_site_is_not_deleted(repository, built, write, name):
+def test_every_folder_of_the_repository_is_among_the_sources(book):
+    """But for those that the set-up, the tests and builds make, and git ignores."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=book.root, capture_output=True, text=True, timeout=60)
+    folders = {name.partition("/")[0] for name in listed.stdout.split("\0") if "/" in name}
+    assert folders <= {*builder.SOURCES}
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("photos/one.jpg", "photos"),
+        (".git/HEAD", ".git"),
+        ("CNAME", "CNAME"),
+        ("theory/.git/HEAD", "theory/.git"),
+        ("theory/thesis.tex", "theory/thesis.tex"),
+        ("theory/notes.md", "theory/notes.md"),
+        ("theory/automata/mine/index.html", "theory/automata/mine/index.html"),
+        ("zh/notes.md", "zh/notes.md"),
+        ("assets/.key", "assets/.key"),
+    ],
+)
+def test_what_somebody_put_into_a_built_site_is_not_deleted(repository, built, write, name, named):
     write(f"site/{name}", "")
-    with pytest.raises(BookError, match=f"{name.split('/')[0]}: is no part of the site"):
+    with pytest.raises(BookError, match=f"site/{re.escape(named)}: is no part of the site"):
         builder.check_replaceable(repository, built)
+
+
+def test_a_link_in_a_built_site_is_not_deleted(repository, built, tmp_path):
+    (built / "theory" / "link").symlink_to(tmp_path)
+    with pytest.raises(BookError, match="site/theory/link: is no part of the site"):
+        builder.check_replaceable(repository, built)
+
+
+def test_a_user_without_a_home_folder_may_build(repository, built, monkeypatch):
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    builder.check_replaceable(repository, built)
+
+
+@pytest.mark.parametrize("output", ["notes", "notes/kept.txt", "link", "", "."])
+def test_zensicals_host_deletes_nothing_either(built, tmp_path, write, monkeypatch, capsys, output):
+    """`make site-next`, whose command takes a folder too."""
+    write("notes/kept.txt", "three years of work\n")
+    (tmp_path / "link").symlink_to(built)
+    before = everything(tmp_path)
+    monkeypatch.chdir(tmp_path / "notes")
+    assert next_host.main([str(tmp_path / output) if output.strip(".") else output]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert everything(tmp_path) == before
+
+
+def test_a_site_that_zensical_built_may_be_replaced(repository, tmp_path, write):
+    home = '<meta name="generator" content="zensical-0.0.73">\n<title>Home - Warpbook</title>'
+    write("next/index.html", home)
+    for name in ("zh/index.html", "theory/automata/index.html", "search.json", "404.html"):
+        write(f"next/{name}", "")
+    write("next/sitemap.xml", MAP)
+    builder.check_replaceable(repository, tmp_path / "next", next_host.is_built)
+    write("next/mine.txt", "")
+    with pytest.raises(BookError, match=r"mine\.txt: is no part of the site"):
+        builder.check_replaceable(repository, tmp_path / "next", next_host.is_built)
 
 
 def test_a_site_that_cannot_be_put_in_place_leaves_the_old_one(built, tmp_path):

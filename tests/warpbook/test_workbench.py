@@ -216,6 +216,8 @@ def test_what_is_no_json_object_is_refused(reader: Reader, body: bytes) -> None:
         ("save", {"exercise": f"{NAME}/../../../x"}, 404),
         ("save", {"exercise": "/etc/passwd"}, 404),
         ("save", {"exercise": f"{NAME}\0"}, 404),
+        ("save", {"exercise": "\ud800"}, 404),
+        ("source", {"program": "\udc80/x", "file": "\udc80"}, 404),
         ("save", {"exercise": ["a"]}, 400),
         ("save", {"source": 7}, 400),
         ("save", {"source": "\ud800"}, 400),
@@ -357,7 +359,9 @@ def test_an_error_of_the_compiler_is_at_its_line(judged: Reader) -> None:
 @pytest.mark.parametrize(
     "include",
     ['#include "/etc/passwd"', '#include "../../secret.h"', "#include </etc/passwd>", "#include <../../etc/passwd>",
-     '#define F "/etc/passwd"\n#include F', "#inc\\\nlude \"/etc/passwd\"", '%:include "/etc/passwd"'],
+     '#define F "/etc/passwd"\n#include F', "#inc\\\nlude \"/etc/passwd\"", '%:include "/etc/passwd"',
+     '#\finclude "/etc/passwd"', '#inc\\ \nlude "/etc/passwd"', '//\r#include "/etc/passwd"',
+     """int a = 1'0; const char* t = "a' /*";\n#include "/etc/passwd"\n// */"""],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["judge", "program"])
 def test_no_file_of_the_machine_is_read(judged: Reader, name: str, include: str) -> None:

@@ -18,7 +18,7 @@ def text(book) -> str:
     return (book.root / ".github" / "workflows" / "book.yml").read_text("utf-8")
 
 
-@pytest.fixture(scope="module", params=["book.yml", "links.yml"])
+@pytest.fixture(scope="module", params=["book.yml", "links.yml", "wheel.yml"])
 def each(book, request) -> str:
     return (book.root / ".github" / "workflows" / request.param).read_text("utf-8")
 
@@ -27,6 +27,8 @@ def test_every_action_is_pinned_by_hash_with_its_version_beside(each):
     uses = [line.strip() for line in each.splitlines() if "uses:" in line]
     assert uses
     for line in uses:
+        if line == "uses: ./softcuda":  # this repository's own
+            continue
         assert re.fullmatch(r"(?:- )?uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
 
 
@@ -120,3 +122,26 @@ def test_colab_opens_what_is_pushed(text, book, tmp_path, write):
     link = ends.COLAB.format(repository="o/r", language="zh", name="models/attention")
     assert pushed == {"en/models/attention.ipynb", "zh/models/attention.ipynb"}
     assert link.endswith("/o/r/blob/notebooks/zh/models/attention.ipynb")
+
+
+def test_the_wheel_is_tried_with_every_python_that_it_names(book):
+    """On Debian 12, whose own Python is 3.11, and on Ubuntu 24.04, whose own is 3.12."""
+    workflow = yaml.safe_load((book.root / ".github" / "workflows" / "wheel.yml").read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    for job, own in (("debian-12", "3.11"), ("ubuntu-24-04", "3.12")):
+        [run] = [step["run"] for step in workflow["jobs"][job]["steps"] if "try_wheel.sh" in step.get("run", "")]
+        [tried] = re.findall(r"dist/\*\.whl ([^#]*)", run)
+        assert {own if "python3" in word else word for word in tried.split()} == {"3.11", "3.12", "3.13", "3.14"}
+    [build] = [step for step in workflow["jobs"]["debian-12"]["steps"] if "pip wheel" in step.get("run", "")]
+    assert build, "built once"
+
+
+def test_the_actions_program_has_no_race(book, tmp_path):
+    """What the action finds would be marked in every pull request."""
+    jobs = yaml.safe_load((book.root / ".github" / "workflows" / "wheel.yml").read_text("utf-8"))["jobs"]
+    [make] = [step["run"] for step in jobs["action"]["steps"] if step.get("run", "").startswith("sed")]
+    (tmp_path / "tests" / "softcuda" / "check").mkdir(parents=True)
+    source = (book.root / "tests" / "softcuda" / "check" / "race.py").read_text()
+    (tmp_path / "tests" / "softcuda" / "check" / "race.py").write_text(source)
+    subprocess.run(["bash", "-e", "-c", make], cwd=tmp_path, check=True)
+    assert (tmp_path / "fine.py").read_text() == source.replace("    a[thr", "    __syncthreads();\n    a[thr")

@@ -9,26 +9,26 @@ import json
 import shutil
 import subprocess
 import tempfile
-import tomllib
 from pathlib import Path
 
-from warpbook import tools
+from warpbook import toml, tools
 from warpbook.book import Book, BookError
 from warpbook.check.page_links import Rendered
 from warpbook.site import search
 
 FILE = "queries.toml"  # under docs/
 SCRIPT = Path(__file__).with_name("search.mjs")
+FORM = toml.table_of(toml.table_of(toml.TEXT))
 FIRST = 3  # results that a reader looks at
 
 
 def queries(book: Book, language: str) -> dict[str, str]:
     """The page that each query must find; none where there is no such file."""
     path = book.docs / FILE
-    try:
-        return dict(tomllib.loads(path.read_text("utf-8")).get(language, {})) if path.exists() else {}
-    except tomllib.TOMLDecodeError as error:
-        raise BookError(f"docs/{FILE}: {error}") from None
+    if not path.exists():
+        return {}
+    found = toml.parse(toml.read_text(path, f"docs/{FILE}"), f"docs/{FILE}", FORM)
+    return dict(found.get(language, {}))
 
 
 def ask(site: Path, wanted: dict[str, str]) -> dict[str, list[str]]:

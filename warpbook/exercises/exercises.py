@@ -17,6 +17,7 @@ KEYS = {"title", "minutes", "difficulty", "section"}
 BEGIN, END = "// your code", "// end of your code"
 FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n(.*)", re.DOTALL)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+MARKS = re.compile(r"[\x00-\x1f\x7f<>{}\[\]|]")  # what a heading, a link or a table would not show as it is
 EXPECTED = re.compile(r"// (right|wrong|slow|compile|endless): ([\w-]+)(, no line)?\n")
 HERE = "// <-- here"
 
@@ -132,9 +133,12 @@ def read_task(book: Book, path: Path, language: str) -> tuple[dict[str, object],
         raise BookError(f"{where}: front matter: {' '.join(str(error).split())}") from None
     if not isinstance(head, dict) or head.keys() != KEYS:
         raise BookError(f"{where}: the front matter must have exactly {', '.join(sorted(KEYS))}")
-    if not (isinstance(head["minutes"], int) and 0 < head["minutes"] <= 240):
+    title = head["title"]
+    if not isinstance(title, str) or not title.strip() or MARKS.search(title):
+        raise BookError(f"{where}: title: give a text on one line, without <>{{}}[]|")
+    if not (type(head["minutes"]) is int and 0 < head["minutes"] <= 240):
         raise BookError(f"{where}: minutes: {head['minutes']} is not a whole number from 1 to 240")
-    if head["difficulty"] not in (1, 2, 3):
+    if type(head["difficulty"]) is not int or head["difficulty"] not in (1, 2, 3):
         raise BookError(f"{where}: difficulty: {head['difficulty']} is not 1, 2 or 3")
     if not re.fullmatch(r"[\w-]+#[\w-]+", str(head["section"])):
         raise BookError(f"{where}: section: write it as article#anchor, such as memory-access#stride")
@@ -172,7 +176,10 @@ def stub_problem(stub: str, solution: str) -> str:
 
 
 def read_mistake(path: Path) -> Mistake:
-    source = path.read_text("utf-8")
+    try:
+        source = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise BookError(f"{path}: it is not UTF-8; save it as UTF-8") from None
     head = EXPECTED.match(source)
     if not head:
         raise BookError(f"{path}: begin with a comment such as `// wrong: race`: the verdict and the cause it must get")

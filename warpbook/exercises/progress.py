@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from warpbook.book import Book, write_json, write_text
 from warpbook.exercises.exercises import Exercise
 
 FOLDER, FILE = "my", ".progress.json"
+BROKEN = ".progress-unreadable.json"
+NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 
 Progress = dict[str, dict[str, Any]]  # by exercise: {"tries", "done"} and when it was done
 
@@ -32,25 +35,35 @@ def put_stub(book: Book, exercise: Exercise) -> bool:
 
 
 def read(book: Book) -> Progress:
-    """What was noted; nothing, where the file is missing or cannot be understood."""
+    """What was noted; nothing, where the file is missing or cannot be understood, and of its entries the usual ones."""
+    found = kept(book)
+    return {name: one for name, one in found.items() if is_entry(name, one)} if isinstance(found, dict) else {}
+
+
+def kept(book: Book) -> Any:
+    """What the file holds, whatever it is; None where it is missing or is not JSON."""
     try:
-        found = json.loads((book.root / FOLDER / FILE).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {str(name): one for name, one in found.items() if isinstance(one, dict)}
+        return json.loads((book.root / FOLDER / FILE).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def is_entry(name: str, one: Any) -> bool:
+    if not (NAME.fullmatch(name) and isinstance(one, dict)):
+        return False
+    tries, done = one.get("tries", 0), one.get("done", "")
+    return type(tries) is int and 0 <= tries < 1 << 53 and isinstance(done, str) and done.isascii()
 
 
 def note(book: Book, name: str, verdict: str) -> None:
-    """Count a judgement of exercise `name`; once right, it stays done."""
+    """Count a judgement of exercise `name`; once right, it stays done. A file that is not ours is put aside first."""
+    path = book.root / FOLDER / FILE
     with locked(book):
-        known = read(book)
-        one = known.setdefault(name, {"tries": 0, "done": ""})
-        one["tries"] = int(one.get("tries", 0)) + 1
-        if verdict == "right" and not one.get("done"):
-            one["done"] = time.strftime("%Y-%m-%d")
-        write_json(book.root / FOLDER / FILE, known)
+        if path.is_file() and not isinstance(kept(book), dict):
+            path.replace(path.with_name(BROKEN))
+        before = read(book).get(name, {})
+        done = before.get("done", "") or (time.strftime("%Y-%m-%d") if verdict == "right" else "")
+        write_json(path, read(book) | {name: {"tries": before.get("tries", 0) + 1, "done": done}})
 
 
 @contextmanager

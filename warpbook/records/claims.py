@@ -151,10 +151,10 @@ def arithmetic(written: float | str, where: str) -> float:
 
     try:
         found = number(ast.parse(written, mode="eval").body) if isinstance(written, str) else float(written)
-    except (SyntaxError, ValueError, ArithmeticError, TypeError):
+    except (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, MemoryError):
         found = float("nan")
     if not schema.is_finite(found):
-        raise BookError(f'{where}: "{written}" is neither a number nor arithmetic of numbers')
+        raise BookError(f'{where}: "{" ".join(str(written).split())}" is neither a number nor arithmetic of numbers')
     return found
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import subprocess
 from dataclasses import dataclass
@@ -75,8 +76,8 @@ def parse(path: Path, name: str) -> dict[str, Any]:
     for what, part in named_parts(record):
         if part.get("machine") not in record["machines"] and (part.get("machine") or part.get("printed") != []):
             raise BookError(f'{name}: {what}: its machine "{part.get("machine", "")}" is not among the machines')
-        if "machine" in part and "date" not in part:
-            raise BookError(f"{name}: {what}: says no date")
+        if "machine" in part and not is_date(part.get("date", "")):
+            raise BookError(f"{name}: {what}: says no date" + (f': "{part["date"]}"' if "date" in part else ""))
     for program, entry in record["programs"].items():
         for kind, column, of in (("series", "y", "x"), ("spans", "start", "row"), ("matrices", "", "")):
             for key, kept in entry.get(kind, {}).items():
@@ -85,10 +86,20 @@ def parse(path: Path, name: str) -> dict[str, Any]:
     return record
 
 
+def is_date(text: str) -> bool:
+    """Whether a text in the form of one is a time of the calendar."""
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
 def uneven(kept: dict[str, Any], column: str, of: str) -> str:
     """What is wrong with columns that should be as long as one another; "" if nothing is."""
     if not column:  # a matrix: its lines are texts
         lines = [len(line) for line in kept["bits"]] if "bits" in kept else [len(t.split()) for t in kept["numbers"]]
+        if "numbers" in kept and not all(math.isfinite(float(t)) for line in kept["numbers"] for t in line.split()):
+            return "a number is too large"
         names = kept.get("columns")
         if len(set(lines)) > 1 or (names is not None and len(names) != lines[0]):
             return "its lines have different lengths"

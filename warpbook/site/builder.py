@@ -23,6 +23,7 @@ from typing import Any
 from warpbook.blocks import ends
 from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, PLACES, Book, BookError, explain
 from warpbook.exports import downloads
+from warpbook.source import allowed_html
 
 SITE_URL = "https://warpbook.example/"
 # What every process of a build imports, imported once. Nothing of warpbook itself: `serve` outlives edits of it.
@@ -187,15 +188,22 @@ PARTS = {
     "records",
     "robots.txt",
     "search",
+    "search.json",  # Zensical's
     "sitemap.xml",
     "sitemap.xml.gz",
     "snippets",
     *PLACES.values(),
 }
-SOURCES = ("docs", "records", "snippets", "softcuda", "tests", "theme", "tools", "warpbook", ".git", ".venv")
+NAMED_OTHERWISE = {"assets", "notebooks", "records", "search", "snippets"}  # files there are not called as pages are
+COPIES = {".html", ".ipynb", ".md"}  # of a page, beside it
+KINDS = COPIES | allowed_html.words(".css .cu .gz .js .json .pdf .py .toml .xml .zip") | allowed_html.FILES
+SOURCES = (
+    *(".ci", ".git", ".github", ".venv", "bench", "docs", "exercises", "my", "node_modules"),
+    *("records", "snippets", "softcuda", "tests", "theme", "tools", "warpbook"),
+)
 
 
-def check_replaceable(book: Book, output: Path) -> None:
+def check_replaceable(book: Book, output: Path, is_built: Callable[[Path], bool] = downloads.is_built) -> None:
     """Raise BookError unless a site may be written to `output`: it is absent, an empty folder or a built site.
 
     A built site to which somebody has added a file or a folder is refused, since the next build would delete it.
@@ -203,8 +211,8 @@ def check_replaceable(book: Book, output: Path) -> None:
     name, resolved = book.relative(output), output.resolve()
     if output.is_symlink():
         raise BookError(f"{name}: a symbolic link; give --output the folder it points to, {resolved}")
-    for place, what in ((book.root, "the repository"), (Path.home(), "your home folder")):
-        if place.resolve().is_relative_to(resolved):
+    for place, what in ((book.root, "the repository"), (home(), "your home folder")):
+        if place and place.resolve().is_relative_to(resolved):
             raise BookError(f"{resolved}: is or contains {what}; choose a new folder as --output")
     for source in SOURCES:
         if resolved.is_relative_to((book.root / source).resolve()):
@@ -215,24 +223,54 @@ def check_replaceable(book: Book, output: Path) -> None:
         return
     if not output.is_dir():
         raise BookError(f"{name}: a file; choose a new folder as --output")
-    found = sorted(path.name for path in output.iterdir())
-    if not found:
+    if not any(output.iterdir()):
         return
-    if not downloads.is_built(output):
+    if not is_built(output):
         raise BookError(f"{name}: is not empty, and holds no site built by Warpbook; choose another --output")
-    if added := [one for one in found if one not in parts(book, output)]:
-        raise BookError(f"{name}/{added[0]}: is no part of the site, and would be deleted; move it away first")
+    if added := added_to(book, output):
+        raise BookError(f"{name}/{added}: is no part of the site, and would be deleted; move it away first")
 
 
-def parts(book: Book, site: Path) -> set[str]:
-    """What may be in a built site's own folder: its pages, by its own map of them, and what comes with them."""
-    addresses = re.findall(r"<loc>([^<]*)</loc>", (site / "sitemap.xml").read_text("utf-8", errors="replace"))
-    home = min(addresses, key=len, default="")
-    names = {address.removeprefix(home).split("/")[0] for address in addresses}
-    pages = {f"{name or 'index'}{ending}" for name in names for ending in ("", ".md", ".ipynb", ".html")}
-    files = {ends.ARCHIVE, *map(ends.pdf_name, LANGUAGES)}
-    docs = {path.name for path in (book.docs / "en").glob("*")}
-    return PARTS | pages | files | docs
+def home() -> Path | None:
+    """The user's home folder; None for a user without one, as in some containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def added_to(book: Book, site: Path) -> str:
+    """The first file or folder in a built site that no build puts there, from its root; or nothing.
+
+    A build publishes pages, their copies, and files of a few kinds; it writes no links and no hidden files.
+    """
+    addresses = [
+        address
+        for place in PLACES.values()
+        if (site / place / "sitemap.xml").is_file()
+        for address in re.findall(
+            r"<loc>([^<]*)</loc>", (site / place / "sitemap.xml").read_text("utf-8", errors="replace")
+        )
+    ]
+    start = min(addresses, key=len, default="")
+    pages = {address.removeprefix(start).strip("/") for address in addresses} | set(PLACES.values())
+    names = {page.split("/")[0] for page in pages}
+    known = PARTS | {f"{name or 'index'}{ending}" for name in names for ending in ("", *COPIES)}
+    known |= {ends.ARCHIVE, *map(ends.pdf_name, LANGUAGES), *(path.name for path in (book.docs / "en").glob("*"))}
+    for path in sorted(site.iterdir()):
+        if path.name not in known:
+            return path.name
+    for path in sorted(site.rglob("*")):
+        place = path.relative_to(site)
+        inner = place.parts[1:] if place.parts[0] in PLACES.values() else place.parts
+        known_kind = path.is_dir() or path.suffix.lower() in KINDS or inner[0] == "assets"  # the theme's, too
+        if path.is_symlink() or path.name.startswith(".") or not known_kind:
+            return place.as_posix()
+        if path.suffix in COPIES and path.is_file() and {*inner[:1]}.isdisjoint({*NAMED_OTHERWISE, "404.html"}):
+            page = place.parent if place.stem == "index" else place.with_suffix("")
+            if ("" if page == Path() else page.as_posix()) not in pages:
+                return place.as_posix()
+    return ""
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------

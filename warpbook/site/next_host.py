@@ -6,6 +6,7 @@ A proof that the book can leave its host, not yet a site: docs/developers/hosts.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,12 +18,18 @@ from typing import Any
 import yaml
 
 from warpbook.book import BOOKS, LANGUAGES, PLACES, Book, BookError, here
+from warpbook.site.builder import check_replaceable
 
+OURS = re.compile(r'<meta name="generator" content="zensical-.*?<title>[^<]*Warpbook</title>', re.DOTALL)
 SITE_URL = "https://warpbook.example/"
 
 
 def build(book: Book, output: Path, languages: tuple[str, ...] = LANGUAGES) -> Path:
-    """Build the pages into `output`, Chinese ones under zh/. Raises BookError with what Zensical says."""
+    """Build the pages into `output`, Chinese ones under zh/. Raises BookError with what Zensical says.
+
+    And where `output` holds anything else than a site that this function built.
+    """
+    check_replaceable(book, output, is_built)
     if find_spec("zensical") is None:
         raise BookError("Zensical is not installed; run `make site-next`")
     with tempfile.TemporaryDirectory(prefix="warpbook-next-") as folder:
@@ -39,6 +46,12 @@ def build(book: Book, output: Path, languages: tuple[str, ...] = LANGUAGES) -> P
                 shutil.rmtree(target)
             shutil.copytree(Path(folder, language, "site"), target, dirs_exist_ok=True)
     return output
+
+
+def is_built(site: Path) -> bool:
+    """Whether the home page says that `build` made this folder."""
+    home = site / "index.html"
+    return home.is_file() and bool(OURS.search(home.read_text("utf-8", errors="replace")))
 
 
 def configuration(book: Book, language: str) -> dict[str, Any]:
@@ -72,6 +85,8 @@ def run(book: Book, folder: Path) -> None:
 def main(arguments: list[str]) -> int:
     book = here()
     try:
+        if arguments == [""]:
+            raise BookError('"": no folder is given; name one, or leave the argument out')
         output = build(book, Path(arguments[0]) if arguments else book.root / "site-next")
     except BookError as error:
         print(error, file=sys.stderr)

@@ -27,7 +27,8 @@ FORBIDDEN = {"applet", "base", "embed", "foreignobject", "frame", "frameset", "i
 ADDRESSES = {"action", "data", "formaction", "from", "href", "poster", "src", "to", "values", "xlink:href"}
 SCRIPTS = {"javascript", "vbscript"}
 LIKELY = re.compile(
-    rf"<(?:{'|'.join(sorted(FORBIDDEN))})\b|[\s\"'/](?:on[a-z]+|srcdoc|formaction)\s*=|=\s*[\"']?\s*[jvd&][^<>]*[:&]",
+    rf"<(?:{'|'.join(sorted(FORBIDDEN))})\b|[\s\"'/](?:on[a-z]+|srcdoc|formaction)\s*="
+    r"|=\s*[\"']?[\x00-\x20]*[jvd&][^<>]*[:&]",
     re.IGNORECASE,
 )
 

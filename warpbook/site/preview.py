@@ -37,7 +37,7 @@ from warpbook.site.page_builder import PageBuilder
 from warpbook.site.workbench import PREFIX as WORKBENCH
 from warpbook.site.workbench import Workbench
 
-WATCHED = ("docs", "snippets", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
+WATCHED = ("docs", "snippets", "exercises", "records", "theme", "mkdocs.yml", "mkdocs.zh.yml", "warpbook")
 POLL = 0.2  # seconds between two looks at the files
 PAUSE = 1.0  # seconds without an edit before the whole site is built
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -51,6 +51,7 @@ BENCH = (
 )
 WANTS_BENCH = re.compile(rb'data-(?:exercise|done)="|class="language-cuda highlight"')
 UNOWNED = 3600.0  # seconds after which such a folder without that file is nobody's
+LIVE_RELOAD = re.compile(r"/livereload/[0-9]{1,20}/[0-9]{1,20}")
 ANYWHERE = ("0.0.0.0", "::")  # all addresses of this machine
 Response = tuple[str, list[tuple[str, str]], Iterable[bytes]]  # status, headers, body
 
@@ -253,8 +254,10 @@ class Server(LiveReloadServer):
         """The file that is asked for, made if need be; or why there is none."""
         path = requested_path(environ)
         assert path and self.preview
-        if path.startswith("/livereload/"):
+        if LIVE_RELOAD.fullmatch(path):
             return self.static(environ) if environ["REQUEST_METHOD"] == "GET" else plain("200 OK")  # the first waits
+        if "//" in path or path.startswith("/livereload/"):  # MkDocs would send a browser from //zh to the machine zh
+            return plain("404 Not Found")
         address = (f"{path}index.html" if path.endswith("/") else path).lstrip("/")
         while True:
             edition = self.preview.edition

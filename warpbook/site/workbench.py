@@ -501,7 +501,7 @@ def bundle(book: Book) -> bytes:
 
 
 def as_json(status: str, what: object) -> Response:
-    body = json.dumps(what, ensure_ascii=False).encode()
+    body = json.dumps(what).encode()  # in ASCII: a text may have half a surrogate pair, which no UTF-8 has
     kind = ("Content-Type", "application/json; charset=utf-8")
     return status, [kind, ("Content-Length", str(len(body))), *SAFE], [body]
 

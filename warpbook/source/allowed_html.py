@@ -139,7 +139,7 @@ def refused_tag(text: str) -> Refused | None:
         return Refused(f"<{tag}> is not allowed{drawn or f'; {ADVICE}'}", (text, f"<{tag}", tag))
     for name, value in attributes:
         if wrong := refused_attribute(tag, name, value or ""):
-            return Refused(wrong, (text, *([value] if value else []), f"{name}=", name, f"<{tag}"))
+            return Refused(wrong, (text, *([value] if value and len(value) > 3 else []), f"{name}=", name, f"<{tag}"))
     return None
 
 
@@ -209,7 +209,8 @@ def lines_of(book: Book, path: Path) -> list[Line]:
 def sources(book: Book, language: str) -> list[Line]:
     """All that one language's pages may show beside their own text."""
     programs = [path for kind in ("toml", "py") for path in book.snippets.glob(f"*/*.{kind}")]
-    paths = [*book.docs.glob("*.toml"), *book.pages(language), *programs]
+    tasks = book.root.glob(f"exercises/*/*/task.{language}.md")
+    paths = [*book.docs.glob("*.toml"), *book.pages(language), *programs, *tasks]
     return [line for path in sorted(paths) for line in lines_of(book, path)]
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
+from warpbook import toml
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.source.pages import Page
 
 FILE = "changes.toml"
+FORM = toml.table(change=toml.tables(pages={"items": toml.TEXT}))
 KEYS = {"date", "pages", *LANGUAGES}
 
 
@@ -34,7 +35,7 @@ def read(book: Book) -> list[Change]:
     """All changes, newest first; none where there is no such file. Raises BookError for what is not in order."""
     path = book.docs / FILE
     known = frozenset(p.relative_to(book.docs / x).with_suffix("").as_posix() for x in LANGUAGES for p in book.pages(x))
-    return list(_read(book.relative(path), path.read_text("utf-8"), known)) if path.exists() else []
+    return list(_read(book.relative(path), toml.read_text(path, book.relative(path)), known)) if path.exists() else []
 
 
 def today() -> date:
@@ -71,10 +72,7 @@ def markdown(book: Book, language: str) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _read(name: str, text: str, known: frozenset[str]) -> tuple[Change, ...]:
-    try:
-        entries = tomllib.loads(text).get("change", [])
-    except tomllib.TOMLDecodeError as error:
-        raise BookError(f"{name}: {error}") from None
+    entries = toml.parse(text, name, FORM).get("change", [])
     checked = [check(f"{name}: change {i}", entry, known) for i, entry in enumerate(entries, 1)]
     days = [day for day, *_ in checked]
     for i in range(1, len(days)):
@@ -96,7 +94,7 @@ def check(where: str, entry: dict[str, Any], known: frozenset[str]) -> tuple[dat
         raise BookError(f'{where}: name its pages, as pages = ["models/attention"]')
     for page in pages:
         if page not in known:
-            raise BookError(f'{where}: there is no page "{page}"')
+            raise BookError(f'{where}: there is no page "{" ".join(page.split())}"')
     for language in LANGUAGES:
         said = entry.get(language)
         if not isinstance(said, str) or not said.strip() or "\n" in said:

@@ -7,7 +7,6 @@ formulas, headings, other links, tables' heads or what may be clicked.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -15,6 +14,7 @@ from xml.etree.ElementTree import Element
 
 from markdown.util import AtomicString
 
+from warpbook import toml
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.source.pages import Page
 
@@ -40,6 +40,16 @@ CLOSED = {
     "th",
 }
 CLOSED_CLASSES = re.compile(r"\b(?:arithmatex|admonition-title|footnote|highlight|wb-[\w-]+)\b")
+FORM = toml.table(
+    group=toml.tables(
+        term=toml.tables(
+            says=toml.table(),
+            page=toml.TEXT,
+            match=toml.table_of(toml.TEXT),
+            **dict.fromkeys(("forms", "also", "avoid", "search"), toml.TEXTS),
+        )
+    )
+)
 KEYS = {"en", "zh", "says", "page", "forms", "also", "match", "avoid", "search"}
 
 
@@ -72,16 +82,13 @@ class Group:
 def read(book: Book) -> list[Group]:
     """The groups of docs/glossary.toml; none where there is no such file."""
     path = book.docs / FILE
-    return _read(book, path.read_text("utf-8")) if path.exists() else []
+    return _read(book, toml.read_text(path, book.relative(path))) if path.exists() else []
 
 
 @lru_cache(maxsize=4)
 def _read(book: Book, text: str) -> list[Group]:
     name = book.relative(book.docs / FILE)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BookError(f"{name}: {error}") from None
+    data = toml.parse(text, name, FORM)
     groups = []
     seen: set[str] = set()
     for group in data.get("group", []):

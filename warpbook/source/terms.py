@@ -5,10 +5,11 @@ Prose alone is read: no code, formulas, addresses, titles of sources or words in
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
 from collections.abc import Iterator
 
+from warpbook import toml
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.source import glossary
 from warpbook.source.pages import Page
@@ -17,6 +18,7 @@ LEFT_OUT = re.compile(
     r"`[^`]*`|\$[^$]*\$|\\\(.*?\\\)|\]\([^)]*\)|\{[^}]*\}|<[^>]*>|https?://\S+"
     r"|“[^”]*(?:”|$)|\"[^\"]*(?:\"|$)|(?<!\*)\*[^*]+\*(?!\*)"
 )
+FORM = toml.table(spelling=toml.tables(avoid=toml.TEXT, write=toml.TEXT))
 SOURCE = re.compile(r"^\[\^[^\]]+\]:")  # a footnote: titles are spelt as their authors spell them
 
 
@@ -29,11 +31,15 @@ def rules(book: Book) -> list[tuple[re.Pattern[str], str]]:
                 right = term.names["en"] if pattern.isascii() else term.names["zh"]
                 out.append((re.compile(rf"\b(?:{pattern})" if pattern.isascii() else pattern, re.IGNORECASE), right))
     path = book.docs / glossary.FILE
-    data = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    name = book.relative(path)
+    data = toml.parse(toml.read_text(path, name), name, FORM) if path.exists() else {}
     for rule in data.get("spelling", []):
         if rule.keys() != {"avoid", "write"}:
-            raise BookError(f"docs/{glossary.FILE}: a [[spelling]] has avoid and write, not {', '.join(sorted(rule))}")
-        out.append((re.compile(rf"\b(?:{rule['avoid']})", re.IGNORECASE), rule["write"]))
+            raise BookError(f"{name}: a [[spelling]] has avoid and write, not {', '.join(sorted(rule))}")
+        try:
+            out.append((re.compile(rf"\b(?:{rule['avoid']})", re.IGNORECASE), rule["write"]))
+        except re.error as error:
+            raise BookError(f"{name}: [[spelling]]: avoid = {json.dumps(rule['avoid'])}: {error}") from None
     return out
 
 

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import posixpath
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warpbook import toml
 from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, Book, BookError
 from warpbook.source import goals, navigation, reading
 from warpbook.source.errata import moved
 from warpbook.source.pages import Page
 
 FILE = "paths.toml"
+FORM = toml.table(
+    path=toml.tables(says=toml.table_of(toml.TEXT), pages=toml.TEXTS, **dict.fromkeys(("name", *LANGUAGES), toml.TEXT))
+)
 KEYS = {"name", "pages", "says", *LANGUAGES}
 TARGET = re.compile(r"\]\((?!https?:)([\w./-]+\.md)")
 
@@ -124,10 +127,7 @@ def ways(book: Book, language: str) -> list[Way]:
     """The paths of docs/paths.toml. Raises BookError for what is not in order there."""
     path = book.docs / FILE
     name = book.relative(path)
-    try:
-        listed = tomllib.loads(path.read_text("utf-8")).get("path", [])
-    except tomllib.TOMLDecodeError as error:
-        raise BookError(f"{name}: {error}") from None
+    listed = toml.parse(toml.read_text(path, name), name, FORM).get("path", [])
     known = articles(book, language)
     return [way(f"{name}: path {i}", entry, language, known) for i, entry in enumerate(listed, 1)]
 

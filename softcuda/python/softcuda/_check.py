@@ -12,12 +12,15 @@ import re
 import shutil
 import sys
 import textwrap
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from softcuda import _child, _output, _usage
+from softcuda import _child, _output, _sarif, _usage
 from softcuda._child import Record, Run
+from softcuda._locate import Place, Project, project_of
 from softcuda._profile import unpacked
+from softcuda._sarif import VERBS, format_index
 
 Finding = dict[str, Any]
 # What PyCUDA's own kernels are generated from: its reductions and scans.
@@ -78,10 +81,6 @@ HINTS = {
 }
 
 
-def words(block: list[int]) -> str:
-    return "(" + ",".join(map(str, block)) + ")"
-
-
 def place(who: Finding) -> str:
     return f"{who['file']}:{who['line']}" if who["line"] else f"PTX line {who['ptx_line']}"
 
@@ -91,12 +90,11 @@ def same_place(finding: Finding) -> bool:
 
 
 def thread(who: Finding) -> str:
-    return f"thread {words(who['thread'])} of block {words(who['block'])}"
+    return f"thread {format_index(who['thread'])} of block {format_index(who['block'])}"
 
 
 def does(who: Finding) -> str:
-    verb = {"read": "reads", "write": "writes", "atomic operation": "updates atomically"}.get(who["does"], who["does"])
-    return f"{thread(who)} {verb} at {place(who)}"
+    return f"{thread(who)} {VERBS.get(who['does'], who['does'])} at {place(who)}"
 
 
 def sentence(finding: Finding) -> str:
@@ -262,11 +260,16 @@ def understood(raw: Finding, program: Program) -> Finding:
 
 
 def read(records: list[Record], *, failed: bool = False) -> list[Finding]:
-    """Findings of a program and its child processes.
+    """Findings of a program and its child processes."""
+    return [finding for finding, _ in read_with_programs(records, failed=failed)]
+
+
+def read_with_programs(records: list[Record], *, failed: bool = False) -> list[tuple[Finding, Program]]:
+    """Findings of a program and its child processes, each with the module that its kernel is from.
 
     `failed`: the program did not end well, so nothing it left allocated is a leak.
     """
-    findings: dict[str, Finding] = {}
+    findings: dict[str, tuple[Finding, Program]] = {}
     leaks: dict[str, Finding] = {}
     for record in records:
         programs: dict[int, Program] = {}
@@ -278,14 +281,30 @@ def read(records: list[Record], *, failed: bool = False) -> list[Finding]:
                 leak["count"] += 1
                 leak["sizes"].append(raw["allocation"]["bytes"])
             elif "kind" in raw:
-                finding = understood(raw, programs.get(raw.get("program", 0), Program({})))
+                program = programs.get(raw.get("program", 0), Program({}))
+                finding = understood(raw, program)
                 key = [finding["kernel"], finding["kind"], finding.get("space")]
                 key += sorted(place(finding[who]) for who in ("first", "second") if who in finding)
-                findings.setdefault(json.dumps(key), finding)
+                findings.setdefault(json.dumps(key), (finding, program))
     for leak in {} if failed else leaks.values():
         leak["allocation"]["bytes"] = sum(leak.pop("sizes"))
-        findings[json.dumps(["leak", leak["allocation"]["from"]])] = understood(leak, Program({}))
+        nothing = Program({})
+        findings[json.dumps(["leak", leak["allocation"]["from"]])] = (understood(leak, nothing), nothing)
     return list(findings.values())
+
+
+def locate(finding: Finding, program: Program, project: Project, fallback: Path) -> _sarif.Located:
+    """Where in the project's files the finding's lines stand; `fallback` if that cannot be said."""
+
+    def place_of_access(who: str) -> Place | None:
+        access = finding.get(who)
+        if not access or finding["library"]:  # which stands in no file of the project
+            return None
+        source = program.lines.get(access["file"], [])
+        return project.find(access["file"], access["line"], source, finding["name"])
+
+    first, second = place_of_access("first"), place_of_access("second")
+    return _sarif.Located(finding, first or second or Place(fallback), first, second)
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
@@ -336,33 +355,73 @@ def report(findings: list[Finding]) -> str:
     return "\n".join(out)
 
 
-def main(arguments: list[str]) -> int:
-    """`softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM ...`: 1 if anything was found.
+@dataclass
+class Options:
+    """What stands before the program."""
 
-    The status of a program that fails stays its own.
-    """
-    file, strict, seed = None, False, []
-    while arguments[:1] in (["--json"], ["--strict"], ["--seed"]):
-        if arguments[0] == "--strict":
-            strict, arguments = True, arguments[1:]
-            continue
-        if arguments[0] == "--seed":  # `softcuda run` reads it
+    json: Path | None = None
+    sarif: Path | None = None
+    github: bool = False
+    strict: bool = False
+    seed: list[str] = field(default_factory=list)
+
+
+def take_options(arguments: list[str]) -> tuple[Options, list[str]]:
+    """The options and the words after them; ends with one line if an option lacks its value."""
+    options = Options()
+    while arguments[:1] and arguments[0] in ("--json", "--sarif", "--github", "--strict", "--seed"):
+        option = arguments[0]
+        if option == "--seed":  # `softcuda run` reads it
             _usage.check_seed(arguments)
-            seed, arguments = arguments[:2], arguments[2:]
-            continue
-        file, arguments = _output.take_file("check", arguments)
+            options.seed, arguments = arguments[:2], arguments[2:]
+        elif option in ("--json", "--sarif"):
+            file, arguments = _output.take_file("check", arguments)
+            setattr(options, option[2:], file)
+        else:
+            setattr(options, option[2:], True)
+            arguments = arguments[1:]
+    if options.json and options.sarif and options.json.absolute() == options.sarif.absolute():
+        sys.exit(f"softcuda: check --json and --sarif name the same file, {options.json}")
+    return options, arguments
+
+
+def main(arguments: list[str]) -> int:
+    """`softcuda check [--json FILE] [--sarif FILE] [--github] [--strict] [--seed N] [-m] PROGRAM ...`.
+
+    1 if anything was found; the status of a program that fails stays its own.
+    """
+    options, arguments = take_options(arguments)
     _usage.check_program("check", arguments)
-    run = _child.run("check", [*seed, *arguments])
-    findings = read(run.records, failed=run.code != 0)
-    written = show(findings, file, run)
+    run = _child.run("check", [*options.seed, *arguments])
+    found = read_with_programs(run.records, failed=run.code != 0)
+    counts = any(options.strict or not finding["library"] for finding, _ in found)
+    status = run.code or int(run.lost or counts)
+    written = show(found, options, arguments, run, status)
     _child.end_as(run.code)
-    failed = run.lost or not written or any(strict or not finding["library"] for finding in findings)
-    return run.code or int(failed)
+    return status or int(not written)
 
 
-def show(findings: list[Finding], file: Path | None, run: Run) -> bool:
+def show(found: list[tuple[Finding, Program]], options: Options, arguments: list[str], run: Run, status: int) -> bool:
+    """Write what was asked for; false if any of it could not be written."""
     if notice := run.notice("this is what was found until then"):
         print(notice, file=sys.stderr)
-    if file is not None:
-        return _output.write_json(file, {"partial": run.partial, "findings": findings})
-    return _output.show(report(findings))
+    findings = [finding for finding, _ in found]
+    written = True
+    if options.json:
+        written = _output.write_json(options.json, {"partial": run.partial, "findings": findings})
+    else:
+        written = _output.show(report(findings))
+    if options.sarif or options.github:
+        project = project_of(arguments)
+        fallback = project.program or project.root / arguments[arguments[:1] == ["-m"]]
+        located = [locate(finding, program, project, fallback) for finding, program in found]
+        if not notice and run.code:
+            notice = f"softcuda: the program ended with status {run.code}; this is what was found until then"
+        ending = _sarif.Ending(status, run.partial, notice, max(0, -run.code))
+        if options.sarif:
+            document = _sarif.describe_run(located, project, ending, strict=options.strict)
+            written = _output.write_json(options.sarif, document) and written
+        if options.github:
+            lines = _sarif.format_annotations(located, project, ending, strict=options.strict)
+            written = (not lines or _output.show("\n".join(lines))) and written
+    return written

@@ -10,6 +10,7 @@ import platform
 import runpy
 import subprocess
 import sys
+import types
 from importlib import metadata
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def run(arguments: list[str]) -> int:
     except _select.SelectError as error:
         sys.exit(str(error))
     sys.meta_path.insert(0, Bystanders())
+    explain_missing_pycuda()
     sys.argv = arguments
     try:
         if module:
@@ -70,6 +72,18 @@ def put_first(folder: str) -> None:
     """On sys.path, where Python has put its own guess, unless -P forbids it."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
+
+
+def explain_missing_pycuda() -> None:
+    """When the program ends because it imports PyCUDA and there is none, the last line says how to get it."""
+    before = sys.excepthook
+
+    def excepthook(kind: type[BaseException], value: BaseException, trace: types.TracebackType | None) -> None:
+        before(kind, value, trace)
+        if isinstance(value, ModuleNotFoundError) and value.name == "pycuda":
+            sys.stderr.write(f"softcuda: PyCUDA is not installed for {sys.executable}: softcuda install-pycuda\n")
+
+    sys.excepthook = excepthook
 
 
 def version_of(package: str) -> str:

@@ -298,8 +298,10 @@ def run_kernel(log: Path) -> str:
     with log.open("a") as out:
         out.write(f"\n$ a kernel\n{done.stdout}{done.stderr}")
     if done.returncode:
-        last = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-        raise InstallError(f"PyCUDA is installed, and a kernel fails: {last}; the whole log is {log}")
+        lines = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()
+        errors = [line.strip() for line in lines if re.search(r"\berror: ", line)]  # the compiler's, if it has any
+        reason = errors[0] if errors else lines[-1]
+        raise InstallError(f"PyCUDA is installed, and a kernel fails: {reason}; the whole log is {log}")
     return done.stdout.strip()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 USAGE = {
     "run": "softcuda run [--seed N] [-m] PROGRAM [ARGUMENTS...]",
     "profile": "softcuda profile [--json FILE] [-m] PROGRAM [ARGUMENTS...]",
-    "check": "softcuda check [--json FILE] [--strict] [--seed N] [-m] PROGRAM [ARGUMENTS...]",
+    "check": "softcuda check [--json FILE] [--sarif FILE] [--github] [--strict] [--seed N] [-m] PROGRAM [ARGUMENTS...]",
     "trace": "softcuda trace --kernel NAME [--block X[,Y[,Z]]] [--launch N] [--steps N] [-o FILE] [-m] PROGRAM"
     " [ARGUMENTS...]",
     "info": "softcuda info",
@@ -23,6 +23,8 @@ HELP = {
     "check": (
         "Run a program and look for races, uninitialised reads, barriers that not every thread reaches, and the like.",
         JSON,
+        "--sarif FILE    also write the findings into FILE as SARIF 2.1.0, with the project's files and lines",
+        "--github        also print each finding as an annotation for GitHub Actions",
         "--strict        findings in kernels that PyCUDA generates count, too",
         SEED,
         MODULE,
