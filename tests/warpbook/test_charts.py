@@ -132,7 +132,7 @@ def test_traffic_is_drawn_as_the_counters_have_it(small):
         ["a", "1.99 GiB", "0 B", "80.0 %", "256 MiB", "1 MiB"],
         ["b", "256 MiB", "0 B", "50.0 %", "256 MiB", "1 MiB"],
     ]
-    assert "加载" in made and "命中 80.0 %" in made and made.count("wb-traffic__load") == 4
+    assert "加载" in made and "命中 80.0 %" in made and made.count("var(--wb-bar)") == 4
     with pytest.raises(BookError, match='chart:traffic c: no counters of a kernel "c"'):
         draw("traffic c", "x", "en", Values(small))
     with pytest.raises(BookError, match="4 kernels do not fit side by side"):

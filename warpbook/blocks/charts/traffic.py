@@ -19,6 +19,8 @@ SECTOR = 32  # bytes
 WIDTH, GAP, BOX, LINK, SHORT = 172, 12, 30, 64, 24  # units: a column, between columns, a box, a link, one not counted
 WIDEST = 18  # units: the arrow with the most bytes
 MOST = 3  # kernels side by side
+CACHE = 0.08  # how dark a cache is
+COLOURS = {"load": "--wb-bar", "store": "--wb-reference"}
 WORDS = {
     "en": {
         "title": "Traffic of one launch on {device} · {date}, counted in hardware; arrows are as wide as their bytes",
@@ -96,13 +98,12 @@ def size(number: float) -> str:
 
 def column(kernel: Moved, x: float, most: float, words: dict[str, str]) -> str:
     middle = x + WIDTH / 2
-    out = [
-        f'<text class="wb-traffic__name" x="{middle:g}" y="14" text-anchor="middle">{html.escape(kernel.label)}</text>'
-    ]
+    out = [f'<text class="wb-node__name" x="{middle:g}" y="14" text-anchor="middle">{html.escape(kernel.label)}</text>']
 
-    def box(y: float, said: str, kind: str = "") -> float:
+    def box(y: float, said: str, shade: float = 0) -> float:
         out.append(
-            f'<rect class="wb-traffic__box{kind}" x="{x + 0.5:g}" y="{y:g}" width="{WIDTH - 1}" height="{BOX}" rx="3"/>'
+            f'<rect x="{x + 0.5:g}" y="{y:g}" width="{WIDTH - 1}" height="{BOX}" rx="3" fill="currentColor" '
+            f'fill-opacity="{shade:g}" stroke="currentColor" stroke-opacity=".6"/>'
             f'<text x="{middle:g}" y="{y + 20:g}" text-anchor="middle">{html.escape(said)}</text>'
         )
         return y + BOX
@@ -112,16 +113,16 @@ def column(kernel: Moved, x: float, most: float, words: dict[str, str]) -> str:
             tip, tail = (y + 2, y + LINK - 2) if kind == "load" else (y + LINK - 2, y + 2)
             out.append(arrow(at, tail, tip, WIDEST * number / most, kind))
             out.append(
-                f'<text class="wb-traffic__value" x="{at + 13:g}" y="{y + LINK / 2 - 3:g}">{size(number)}</text>'
+                f'<text class="wb-node__name" x="{at + 13:g}" y="{y + LINK / 2 - 3:g}">{size(number)}</text>'
                 f'<text x="{at + 13:g}" y="{y + LINK / 2 + 13:g}">{words[name]}</text>'
             )
         return y + LINK
 
     y = box(24, words["sm"])
     y = link(y, kernel.loaded, kernel.stored)
-    y = box(y, "L1", " wb-traffic__box--cache")
-    out.append(f'<path class="wb-traffic__link" d="M{middle:g} {y:g}v{SHORT}"/>')
-    y = box(y + SHORT, f"L2: {words['hits'].format(share=quantity(kernel.hits, '%'))}", " wb-traffic__box--cache")
+    y = box(y, "L1", CACHE)
+    out.append(f'<path class="wb-edge" stroke-dasharray="3 3" d="M{middle:g} {y:g}v{SHORT}"/>')
+    y = box(y + SHORT, f"L2: {words['hits'].format(share=quantity(kernel.hits, '%'))}", CACHE)
     y = link(y, kernel.read, kernel.written)
     box(y, "DRAM")
     return "".join(out)
@@ -134,4 +135,4 @@ def arrow(x: float, tail: float, tip: float, width: float, kind: str) -> str:
     head = half + 3
     shaft = f"M{x - half:.1f} {tail:g}V{neck:g}H{x - head:.1f}"
     point = f"L{x:g} {tip:g}L{x + head:.1f} {neck:g}H{x + half:.1f}V{tail:g}z"
-    return f'<path class="wb-traffic__{kind}" d="{shaft}{point}"/>'
+    return f'<path fill="var({COLOURS[kind]})" d="{shaft}{point}"/>'
