@@ -108,14 +108,15 @@ def time_all(rng: np.random.Generator) -> None:
 
 
 if __name__ == "__main__":
-    if not wb.is_gpu() or cuda.Context.get_device().compute_capability() != (9, 0):
+    if cuda.Context.get_device().compute_capability() != (9, 0):
         name = cuda.Context.get_device().name()
-        print(f"skipped: needs a GPU with wgmma (compute capability 9.0), and {name} has none")
+        print(f"skipped: needs a device with wgmma (compute capability 9.0), and {name} has none")
         raise SystemExit(wb.SKIPPED)
     generator = np.random.default_rng()
     if "--profile" in sys.argv[1:]:
-        run = Forward(Wgmma(64), Shape(2, 4096, 64), generator)
+        run = Forward(Wgmma(64), Shape(2, 4096 if wb.is_gpu() else 200, 64), generator)
         print(f"wgmma, {run.shape}: within {run.run():.0%} of what rounding allows")
     else:
         check_all(generator)
-        time_all(generator)
+        if wb.is_gpu():
+            time_all(generator)

@@ -42,11 +42,16 @@ TITLES = {
     "race": "race in {space} memory",
     "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
     "async-copy": "asynchronous copy not waited for",
+    "proxy": "threads and a bulk copy, with no fence.proxy.async between",
     "uninitialised": "read of uninitialised {space} memory",
     "out-of-bounds": "access out of bounds",
     "misaligned": "misaligned access",
     "barrier": "barrier that not every thread reaches",
     "inactive-lane": "warp operation with a lane that takes no part",
+    "wgmma-register": "register of a wgmma that is under way",
+    "wgmma-fence": "no wgmma.fence before a wgmma",
+    "wgmma-operand": "shared memory written under a wgmma that reads it",
+    "proxy-fence": "no fence.proxy.async before a wgmma",
     "leak": "device memory never freed",
     "illegal-instruction": "illegal instruction",
     "stack-overflow": "stack overflow",
@@ -67,6 +72,12 @@ HINTS = {
     "warp-synchronous in one line": "since Volta the lanes of a warp need not run in step, and volatile does not change"
     " that: put __syncwarp() between the read and the write of this line, or use a shuffle",
     "async-copy": "wait for the copy (__pipeline_wait_prior, cg::wait), then let the block meet (__syncthreads())",
+    "async-copy bulk": "wait for the copy's mbarrier (mbarrier.try_wait, cuda::barrier::wait) before the data are used",
+    "async-copy source": "wait until the copy has read its source (cp.async.bulk.wait_group.read 0), in the thread that"
+    " began it, then let the block meet",
+    "async-copy copies": "wait for the first copy before the second one is begun",
+    "proxy": "a barrier orders threads, not the copy engine: put fence.proxy.async.shared::cta"
+    " (cuda::ptx::fence_proxy_async) behind the access, before the barrier",
     "uninitialised global": "cuMemAlloc (gpuarray.empty, mem_alloc) leaves what was there: copy or fill first"
     " (gpuarray.zeros, memset_d32), or write before this line",
     "uninitialised shared": "shared memory holds nothing when a block begins: write the element first,"
@@ -77,6 +88,12 @@ HINTS = {
     " not around the barrier",
     "inactive-lane": "name exactly the lanes that take part in the mask, and read only from those: let all lanes come"
     " and give the idle ones a neutral value",
+    "wgmma-register": "until wgmma.wait_group the product owns its sums, and A if that is in registers: wait first",
+    "wgmma-fence": "put wgmma.fence behind the last write to the sums; an empty asm volatile that has them as operands"
+    ' ("+f") keeps the compiler from moving arithmetic behind it',
+    "wgmma-operand": "wgmma may read its operands until wgmma.wait_group: wait, let the block meet, then write",
+    "proxy-fence": "wgmma reads shared memory through the asynchronous proxy: put fence.proxy.async behind the writes"
+    " and before the barrier",
     "leak": "free it (DeviceAllocation.free()) or drop the last reference before the context ends",
 }
 
@@ -110,6 +127,16 @@ def sentence(finding: Finding) -> str:
             f" {'were' if count > 1 else 'was'} alive when the context or the program ended"
         )
     first, second = finding["first"], finding.get("second")
+    if kind == "proxy" and second:
+        copy = "overwrites" if second["does"] == "write" else "reads"
+        return (
+            f"{does(first)}, and a bulk copy that {thread(second)} begins at {place(second)} {copy} the same bytes with"
+            " no fence.proxy.async between"
+        )
+    if kind == "async-copy" and what in ("bulk", "source", "copies"):
+        begins = f"a bulk copy that {thread(first)} begins at {place(first)} {first['does']}s shared memory"
+        touches = f"{thread(second)} begins another one at {place(second)}" if what == "copies" else does(second)
+        return f"{begins}, {touches}, and nobody has waited for the copy"
     if kind in ("race", "warp-synchronous", "async-copy") and second:
         if what == "one instruction":
             return f"{thread(first)} and {thread(second)} write different values to one address at {place(first)}"
@@ -139,6 +166,14 @@ def sentence(finding: Finding) -> str:
             f"{thread(first)} reads from {thread(second)}, which {second['does']}{mask}, at {place(first)}:"
             " the value is undefined"
         )
+    if second and "wgmma" in HINTS.get(kind, ""):
+        product = f"the wgmma.mma_async at {place(first if kind == 'wgmma-register' else second)}"
+        return {
+            "wgmma-register": f"{does(second)} a register that {product} owns until its wait",
+            "wgmma-fence": f"{does(first)} a register that {product} uses, and no wgmma.fence stands between",
+            "wgmma-operand": f"{does(first)} what {product} may still read",
+            "proxy-fence": f"{does(first)} what {product} reads, and no fence.proxy.async stands between",
+        }[kind]
     return what or kind
 
 
@@ -172,6 +207,8 @@ def hint(finding: Finding) -> str:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return HINTS["writes in one line"]
         return HINTS[f"{kind} in one line"]
+    if kind == "async-copy" and f"{kind} {what}" in HINTS:
+        return HINTS[f"{kind} {what}"]
     if kind == "uninitialised":
         return HINTS[f"uninitialised {finding['space']}"]
     known = "first" in finding and finding["first"]["line"]

@@ -27,11 +27,16 @@ OPERATIONS = {"load": "ld", "store": "st", "atomic": "atom", "reduction": "red"}
 # Of each operation on shared memory NVIDIA counts atomic operations with and without a result together.
 SHARED = OPERATIONS | {"reduction": "atom"}
 PIPES = ("alu", "constant", "control", "fma", "fp64", "lsu", "tensor", "xu")
+# What the Tensor Memory Accelerator moves, beside the LSU; a reduction is one of its own.
+TMA = {"load": ("ld", "xbar2l1tex_read"), "store": ("st", "l1tex2xbar_write"), "reduction": ("red", "l1tex2xbar_write")}
 # What `--json` gives of every launch, as the README lists it.
 METRICS = (
     *(f"l1tex__t_{what}_pipe_lsu_mem_global_op_{kind}.sum" for what in ("requests", "sectors")
       for kind in OPERATIONS.values()),
     *(f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{kind}.sum" for kind in ("ld", "st", "atom")),
+    *(f"l1tex__m_{way}_{what}_mem_global_op_tma_{kind}.sum" for kind, way in TMA.values()
+      for what in ("bytes", "sectors")),
+    *(f"sm__sass_inst_executed_op_tma_{kind}.sum" for kind, _ in TMA.values()),
     "launch__registers_per_thread",
     "launch__shared_mem_per_block_static",
     "launch__shared_mem_per_block_dynamic",
@@ -51,6 +56,9 @@ METRICS = (
     "softcuda__l1_hit_rate.pct",
     "softcuda__bytes_from_memory.sum",
     *(f"softcuda__{what}_shared_op_{kind}.sum" for what in ("requests", "wavefronts") for kind in ("ld", "st", "atom")),
+    "sm__inst_executed_pipe_tensor_op_gmma.sum",
+    "sm__sass_data_bytes_mem_shared_op_gmma.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum",
     *(f"softcuda__{what}_local_op_{kind}.sum" for what in ("requests", "bytes_asked") for kind in OPERATIONS.values()),
 )  # fmt: skip
 
@@ -62,9 +70,9 @@ def pipe(instruction: str) -> str:
         return "constant"
     if opcode in ("ld", "ldu", "st", "atom", "red", "shfl", "ldmatrix", "stmatrix", "cp", "prefetch", "mbarrier"):
         return "lsu"
-    if opcode in ("mma", "wmma", "wgmma"):
+    if opcode in ("mma", "wmma") or modifiers[:1] == ["mma_async"]:
         return "tensor"
-    if opcode in ("bra", "brx", "call", "ret", "exit", "bar", "barrier", "trap"):
+    if opcode in ("bra", "brx", "call", "ret", "exit", "bar", "barrier", "trap", "wgmma"):
         return "control"
     if "f64" in modifiers:
         return "fp64"
@@ -86,9 +94,17 @@ def metrics_of(operations: Iterable[dict[str, Any]]) -> Numbers:
         sums["softcuda__warp_instructions.sum"] += warps
         sums["softcuda__thread_instructions.sum"] += lanes
         sums[f"softcuda__warp_instructions_pipe_{pipe(operation['text'])}.sum"] += warps
+        product = operation["text"].startswith("wgmma.mma_async")
+        if product:
+            sums["sm__inst_executed_pipe_tensor_op_gmma.sum"] += warps
         sums["softcuda__branches.sum"] += operation.get("branches", 0)
         sums["softcuda__branches_diverged.sum"] += operation.get("diverged", 0)
-        if traffic := operation.get("global"):
+        if (traffic := operation.get("global")) and ".async.bulk" in operation["text"]:
+            kind, way = TMA[traffic["access"]]
+            sums[f"l1tex__m_{way}_sectors_mem_global_op_tma_{kind}.sum"] += traffic["sectors"]
+            sums[f"l1tex__m_{way}_bytes_mem_global_op_tma_{kind}.sum"] += 32 * traffic["sectors"]
+            sums[f"sm__sass_inst_executed_op_tma_{kind}.sum"] += traffic["requests"]
+        elif traffic:
             kind = OPERATIONS[traffic["access"]]
             sums[f"l1tex__t_requests_pipe_lsu_mem_global_op_{kind}.sum"] += traffic["requests"]
             sums[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum"] += traffic["sectors"]
@@ -98,6 +114,9 @@ def metrics_of(operations: Iterable[dict[str, Any]]) -> Numbers:
         if traffic := operation.get("shared"):
             kind = SHARED[traffic["access"]]
             conflicts = traffic["wavefronts"] - traffic["ideal"]
+            if product:
+                sums["sm__sass_data_bytes_mem_shared_op_gmma.sum"] += traffic["bytes"]
+                sums["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"] += traffic["wavefronts"]
             if not operation["text"].startswith("cp."):  # the hardware counts asynchronous copies apart
                 sums[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{kind}.sum"] += conflicts
             sums[f"softcuda__requests_shared_op_{kind}.sum"] += traffic["requests"]
@@ -265,6 +284,10 @@ def summary(launch: Launch) -> list[str]:
             if kind in ("ld", "st"):
                 text += f", {100 * asked / (32 * sectors):.0f} % of their bytes asked for"
             out.append(text + ")")
+    for (kind, way), word in zip(TMA.values(), ("loads", "stores", "reductions"), strict=True):
+        if copies := m[f"sm__sass_inst_executed_op_tma_{kind}.sum"]:
+            sectors = m[f"l1tex__m_{way}_sectors_mem_global_op_tma_{kind}.sum"]
+            out.append(f"  bulk {word}: {whole(copies)} copies, {whole(sectors)} sectors")
     if m["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]:
         hits, bytes_read = m["softcuda__l1_hit_rate.pct"], m["softcuda__bytes_from_memory.sum"]
         out.append(f"  by the model of the caches, L1 hits {hits:.0f} %; {whole(bytes_read)} bytes come from memory")

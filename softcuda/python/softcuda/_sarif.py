@@ -39,8 +39,39 @@ RULES = {  # id: what it is, and what to do
     ),
     "async-copy": (
         "Asynchronous copy not waited for",
-        "A thread reads what an asynchronous copy brings before the copy was waited for.",
-        "Wait for the copy (__pipeline_wait_prior, cg::wait), then call __syncthreads().",
+        "A thread reads what an asynchronous copy brings before the copy was waited for, writes what a bulk copy has"
+        " not read yet, or two bulk copies write to one place.",
+        "Wait for the copy (__pipeline_wait_prior, cg::wait; of bulk copies mbarrier.try_wait or"
+        " cp.async.bulk.wait_group), then call __syncthreads().",
+    ),
+    "proxy": (
+        "No fence.proxy.async between threads and a bulk copy",
+        "A thread writes or reads shared memory that a bulk or tensor copy then reads or overwrites. A barrier orders"
+        " threads, but not the copy engine.",
+        "Put fence.proxy.async.shared::cta (cuda::ptx::fence_proxy_async) behind the access, before the barrier.",
+    ),
+    "proxy-fence": (
+        "No fence.proxy.async before a wgmma",
+        "A wgmma.mma_async reads shared memory that threads have written. It reads through the asynchronous proxy,"
+        " which a barrier does not order.",
+        "Put fence.proxy.async.shared::cta (cuda::ptx::fence_proxy_async) behind the writes, before the barrier.",
+    ),
+    "wgmma-operand": (
+        "Shared memory written under a wgmma that reads it",
+        "A wgmma.mma_async may read its operands until wgmma.wait_group, and a thread writes to them before.",
+        "Wait (wgmma.wait_group), let the block meet, then write.",
+    ),
+    "wgmma-register": (
+        "Register of a wgmma that is under way",
+        "Until wgmma.wait_group a wgmma.mma_async owns its sums, and A if that is in registers. An instruction uses"
+        " them before.",
+        "Wait (wgmma.wait_group) before the first use of these registers.",
+    ),
+    "wgmma-fence": (
+        "No wgmma.fence before a wgmma",
+        "An instruction writes to the sums of a wgmma.mma_async, and no wgmma.fence stands between.",
+        "Put wgmma.fence behind the last write; an empty asm volatile with the sums as operands keeps the compiler from"
+        " moving arithmetic behind it.",
     ),
     "uninitialised": (
         "Read of uninitialised memory",

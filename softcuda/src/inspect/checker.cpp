@@ -51,7 +51,9 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
         notes.sites.clear();
         notes.prints.clear();
         notes.sites.resize(kinds.size());
+        note_products(program, notes);
     }
+    product_kinds_ = notes.products.empty() ? nullptr : notes.products.data();
     kinds_ = kinds.data();
     sites_ = notes.sites.data();
     made->notes = &notes;
@@ -92,6 +94,7 @@ void Checker::launch_end(const Program&, const Function& kernel, const LaunchCon
     launches_.pop_back();
     kinds_ = launches_.empty() ? nullptr : launch().notes->kinds.data();
     sites_ = launches_.empty() ? nullptr : launch().notes->sites.data();
+    product_kinds_ = launches_.empty() || launch().notes->products.empty() ? nullptr : launch().notes->products.data();
     current_ = nullptr;
     current_number_ = ~0ull;
     marks_.forget();
@@ -112,11 +115,15 @@ void Checker::block_begin(const WarpPlace& place) {
     block.warps.resize(warps);
     for (size_t w = 0; w < warps; ++w)
         block.warps[w].start(lanes_below(static_cast<uint32_t>(std::min<uint64_t>(32, threads - w * warp_size))),
-                             warps);
+                             2 * warps);
     block.groups.assign(warps, 0);
     block.copies.clear();
+    block.engines.clear();
+    block.shares = own.config->cluster.count() > 1;
+    block.products.clear();
+    block.proxied.clear();
     for (Barrier& barrier : block.barriers) {
-        barrier.clocks.assign(warps, 0);
+        barrier.clocks.assign(2 * warps, 0);
         barrier.knows.clear();
         barrier.waiting.assign(warps, 0);
         barrier.line.assign(warps, 0);
@@ -128,7 +135,7 @@ void Checker::block_begin(const WarpPlace& place) {
         restart(block.marks);
     }
     block.ordered = block.marks.base();
-    block.ended.assign(warps, 0);
+    block.ended.assign(2 * warps, 0);
     block.gone = 0;
     block.unreported.clear();
     block.fenced = block.counted = block.blind = false;

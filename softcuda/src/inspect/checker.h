@@ -35,12 +35,17 @@ class Checker : public Observer {
     void access(const WarpPlace& place, const Op& op, const RowAccess& access) override;
     void loads(const WarpPlace& place, const Loads& all, const RowAccess& row) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
+    void bulk(const WarpPlace& place, const Op& op, const BulkEvent& event) override;
+    void waited(const WarpPlace& place, const Op& op, uint32_t lanes, const void* barrier) override;
     void barrier(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t id, bool waits, bool counted) override;
     void barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads) override;
     void cluster_arrive(const WarpPlace& place, uint32_t lanes, const void* cluster) override;
     void cluster_done(const WarpPlace& place, const void* cluster) override;
     void meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t gone, const std::byte* frame) override;
     void exited(const WarpPlace& place, uint32_t lanes) override;
+    void step(const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame) override;
+    void product(const WarpPlace& place, const ProductEvent& event) override;
+    bool follows_steps() const override { return product_kinds_ != nullptr; }
     bool one_worker() const override { return true; }
     void sees(const std::shared_ptr<const Memory::View>& view) override;
     void allocated(uint64_t address, uint64_t bytes) override;
@@ -59,6 +64,7 @@ class Checker : public Observer {
         plain,
         fence,
         block_fence,
+        proxy_fence,
         commit,
         wait_group,
         wait_all,
@@ -88,6 +94,17 @@ class Checker : public Observer {
         uint32_t bytes;
     };
 
+    // A bulk copy or tensor copy that reads or writes the block's shared memory.
+    struct Engine {
+        std::shared_ptr<const TransferState> state;
+        const void* barrier;  // null: its thread's groups report the end
+        uint32_t begin, end;
+        uint32_t block, warp, thread, line;  // who began it
+        bool writes;
+        bool done;
+        Clocks waited;  // by warp: its clock when it had seen the end, 0 if it has not
+    };
+
     // A read of shared memory that nobody has written: reported when the block ends, unless its line is part of a race, which
     // says more.
     struct Unreported {
@@ -95,11 +112,36 @@ class Checker : public Observer {
         std::string key, text;
     };
 
+    // checker_products.cpp
+    enum class ProductKind : uint8_t { none, copy, product, fence, commit, wait, proxy_fence };
+    struct Product {  // of a warp, issued and not waited for
+        uint32_t line = 0, lane = 0;
+        uint64_t number = 0, group = 0;
+        uint32_t first_mark = 0;           // of what came later
+        const std::byte* frame = nullptr;  // of its registers
+        Clocks proxied;                    // Block::proxied when it was issued
+        bool computed = false;             // at the wait of another warp
+    };
+    struct Products {  // of a warp
+        std::vector<Product> under_way;
+        uint64_t issued = 0, committed = 0;
+        uint32_t fences = 1;       // wgmma.fence so far
+        uint32_t computed_at = 0;  // below this clock it has computed the warpgroup's products
+        struct Write {             // to a register, by other instructions
+            const std::byte* frame = nullptr;
+            uint32_t line = 0, lane = 0, fences = 0;
+        };
+        std::vector<Write> writes;  // by row
+    };
+
     struct Block {
         uint32_t serial = 0;
+        std::vector<Products> products;  // by warp
+        Clocks proxied;                  // writes below are visible to the asynchronous proxy
         std::vector<WarpOrder> warps;
         std::vector<uint32_t> groups;  // of asynchronous copies committed, by warp
         std::vector<Copy> copies;
+        std::vector<Engine> engines;
         std::array<Barrier, 17> barriers;
         Marks marks;  // of accesses to shared memory
         Shadow shared;
@@ -109,6 +151,7 @@ class Checker : public Observer {
         uint32_t global_phase = 0;  // the same of marks of global memory, in this block
         bool counted = false;       // a barrier of some of the threads
         bool fenced = false;        // somebody has released something
+        bool shares = false;        // it is one of several of a cluster
         bool blind = false;         // it has run for so long that its shared memory is watched no more
         std::vector<Unreported> unreported;
     };
@@ -182,6 +225,7 @@ class Checker : public Observer {
     };
     struct Notes {  // of a program, by line
         std::vector<Kind> kinds;
+        std::vector<ProductKind> products;  // empty: it has none
         std::vector<Site> sites;
         std::map<std::tuple<const Function*, uint32_t, uint8_t, Access, uint8_t>, std::shared_ptr<Footprints>> prints;
     };
@@ -230,6 +274,21 @@ class Checker : public Observer {
     void release(Touch& t);
     void snapshot(Block& block, uint32_t warp);
     void wait_for_copies(Block& block, uint32_t warp, uint32_t groups);
+    // checker_bulk.cpp
+    static void fence_proxy(Block& block, uint32_t warp);
+    bool ended_for(const Block& block, const Engine& engine, uint32_t warp) const;
+    void engine_access(const WarpPlace& place, const Op& op, const BulkEvent& event, const BulkEvent::Shared& part,
+                       bool writes);
+    void compare_with_threads(Block& block, const WarpPlace& place, const Op& op, const BulkEvent::Shared& part,
+                              bool writes, const Who& here);
+    void meet_engines(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
+    Block* running_block(const WarpPlace& place);  // null: it has ended
+    void report_shared(const char* kind, const char* what, uint32_t offset, uint32_t bytes, const Who& first,
+                       const Who& second);
+    static ProductKind product_kind_of(const std::string& text);
+    static void note_products(const Program& program, Notes& notes);
+    static void show_to_products(Block& block, uint32_t warp);
+    void meet_product(Block& block, const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame);
     bool same_value(const Touch& t, uint32_t lane, uint32_t other) const;
     bool keeps_value(const Touch& t, uint32_t lane) const;
     bool value_of(const Touch& t, uint32_t lane, std::byte* bytes) const;
@@ -259,6 +318,7 @@ class Checker : public Observer {
     uint64_t current_number_ = ~0ull;
     uint32_t current_place_[3] = {};
     const Kind* kinds_ = nullptr;                   // of the running launch
+    const ProductKind* product_kinds_ = nullptr;    // the same; null: it has no products
     Site* sites_ = nullptr;                         // the same
     std::unordered_map<uint64_t, Notes> notes_of_;  // by program
     Marks marks_;                                   // of accesses to global memory

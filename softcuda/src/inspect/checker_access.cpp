@@ -46,7 +46,9 @@ SOFTCUDA_WIDE Extent extent(const MemoryEvent& event) {
 }  // namespace
 
 void Checker::access(const WarpPlace& place, const Op& op, const RowAccess& access) {
-    if (op.space == Space::local || without_a_word(place, op, access)) return;
+    if (op.space == Space::local) return;
+    const bool beside_copies = op.space == Space::shared && launch().bulk && !block(place).engines.empty();
+    if (!beside_copies && without_a_word(place, op, access)) return;
     uint64_t addresses[warp_size];
     memory(place, op, event_of(op, access, addresses));
 }
@@ -68,6 +70,15 @@ void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& ev
 
 void Checker::shared_access(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
     if (own.marks.full()) own.blind = true;
+    if (event.remote && !own.shares) {  // an address of the cluster, in a block that is alone in it
+        uint64_t addresses[warp_size];
+        for (int i = 0; i < warp_size; ++i) addresses[i] = event.addresses[i] & 0xffffff;
+        MemoryEvent here = event;
+        here.addresses = addresses;
+        here.remote = false;
+        return shared_access(own, place, op, here);
+    }
+    if (!event.remote && !own.engines.empty()) meet_engines(own, place, op, event);
     if (event.remote || own.blind) return;
     const Extent e = extent(event);
     constexpr uint64_t most = 1u << 24;  // a wrong address ends the launch right after this, and is reported then
@@ -202,6 +213,7 @@ void Checker::touch(Touch& t) {
               .strong = t.event.strong,
               .atomic = atomic,
               .cas = what == Kind::cas,
+              .asynchronous = t.event.asynchronous,
               .pending = what == Kind::copy && !t.known};
     t.id = t.marks.add(mark);
     if (mark.pending) t.block.copies.push_back({t.warp_index, t.block.groups[t.warp_index], t.id, 0, t.event.bytes});

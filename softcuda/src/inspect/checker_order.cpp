@@ -11,7 +11,7 @@ Checker::Kind Checker::kind_of(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
     if (text.starts_with("fence") || text.starts_with("membar")) {
         const bool wide = has(".gl") || has(".gpu") || has(".sys") || has(".cluster");
-        kind = wide ? Kind::fence : Kind::block_fence;
+        kind = has("proxy.async") && !has(".global") ? Kind::proxy_fence : wide ? Kind::fence : Kind::block_fence;
     } else if (text.starts_with("cp.async")) {
         kind = has("bulk")           ? Kind::bulk
                : has("commit_group") ? Kind::commit
@@ -19,7 +19,8 @@ Checker::Kind Checker::kind_of(const std::string& text) {
                : has("wait_all")     ? Kind::wait_all
                : has("mbarrier")     ? Kind::arrive
                                      : Kind::copy;
-    } else if (text.starts_with("st.async") || text.starts_with("red.async") || text.starts_with("st.bulk")) {
+    } else if (text.starts_with("cp.reduce.async") || text.starts_with("st.async") || text.starts_with("red.async") ||
+               text.starts_with("st.bulk")) {
         kind = Kind::bulk;
     } else if (text.starts_with("atom") && has(".cas")) {
         kind = Kind::cas;
@@ -31,8 +32,14 @@ Checker::Kind Checker::kind_of(const std::string& text) {
 
 void Checker::orders(const WarpPlace& place, const Op& op, uint32_t) {
     Block& own = block(place);
+    if (product_kinds_ && product_kinds_[op.line] == ProductKind::proxy_fence) show_to_products(own, place.warp);
     switch (kinds_[op.line]) {
         case Kind::fence: snapshot(own, place.warp); break;
+        case Kind::proxy_fence:
+            fence_proxy(own, place.warp);
+            own.fenced = true;
+            own.warps[place.warp].fenced = own.warps[place.warp].clock;
+            break;
         case Kind::block_fence:
             own.fenced = true;
             own.warps[place.warp].fenced = ++own.warps[place.warp].clock;
@@ -134,6 +141,7 @@ void Checker::barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads
     barrier.knows.clear();
     barrier.counted = barrier.reported = false;
     if (whole && own.copies.empty()) own.ordered = own.marks.next();
+    if (whole) std::erase_if(own.engines, [&](const Engine& engine) { return ended_for(own, engine, 0); });
     if (whole) own.global_phase = marks_.next();
 }
 
@@ -144,6 +152,8 @@ void Checker::exited(const WarpPlace& place, uint32_t lanes) {
     own.gone += static_cast<uint32_t>(std::popcount(lanes));
     // To the hardware who has ended has come to every barrier.
     own.ended[place.warp] = std::max(own.ended[place.warp], ++warp.clock);
+    const size_t warps = own.warps.size();
+    for (size_t w = warps; w < 2 * warps; ++w) own.ended[w] = std::max(own.ended[w], warp.seen[w]);
 }
 
 // The whole cluster waits, and what its blocks wrote before is seen by all.
@@ -177,6 +187,7 @@ void Checker::meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_
     Block& own = block(place);
     WarpOrder& warp = own.warps[place.warp];
     const Kind what = kinds_[op.line];
+    if (product_kinds_) meet_product(own, place, op, lanes, frame);
     const auto row = [&](uint32_t offset) { return reinterpret_cast<const uint32_t*>(frame + offset); };
     const uint32_t* masks = op.d ? row(op.d) : nullptr;
     const auto thread = [&](uint32_t lane) { return place.warp * warp_size + lane; };

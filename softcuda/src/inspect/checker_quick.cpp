@@ -143,6 +143,7 @@ bool Checker::without_a_word(const WarpPlace& place, const Op& op, const RowAcce
 
 // Loads that stand at one place of the source are as one load: nothing orders them, and what is said of one is said of all.
 void Checker::loads(const WarpPlace& place, const Loads& all, const RowAccess& row) {
+    if (launch().bulk && !block(place).engines.empty()) return Observer::loads(place, all, row);
     Site& site = sites_[all[0].line];
     if (!site.together) {
         site.together = std::make_unique<Site::Together>();

@@ -25,7 +25,8 @@ struct Mark {
     uint8_t warp = 0;
     bool strong = false, atomic = false;
     bool cas = false;
-    bool pending = false;  // a copy that nobody has waited for
+    bool asynchronous = false;  // through the asynchronous proxy
+    bool pending = false;       // a copy that nobody has waited for
 };
 
 using Clocks = std::vector<uint32_t>;  // by warp of the block: accesses below come before

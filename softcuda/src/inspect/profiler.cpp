@@ -223,6 +223,20 @@ void Profiler::Listing::finish() {
     }
 }
 
+// As an H200 counts: a request for each of the four warps, and every byte once, without conflicts.
+void Profiler::product(const WarpPlace& place, const ProductEvent& event) {
+    Listing& own = worker(place).in(*place.function);
+    const auto index = static_cast<size_t>(event.op - own.code);
+    if (index >= own.counts.size()) return;  // it was issued by another function, which called this one
+    Count::Traffic& traffic = own.counts[index].shared;
+    const uint64_t wavefronts = uint64_t(16) * event.count / 128;
+    traffic.access = Access::load;
+    traffic.requests += warps_in_group;
+    traffic.bytes += uint64_t(16) * event.count;
+    traffic.wavefronts += wavefronts;
+    traffic.ideal += wavefronts;
+}
+
 void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& event) {
     Worker& worker_of = worker(place);
     Listing& own = worker_of.in(*place.function);
@@ -256,6 +270,29 @@ void Profiler::memory(const WarpPlace& place, const Op&, const MemoryEvent& even
             case Access::reduction: traffic.sectors += atomic_sectors(event.addresses, event.lanes); break;
         }
         for (uint32_t i = 0; i < touched.lines; ++i) worker_of.loaded.add(touched.line[i], touched.in_line[i]);
+    }
+}
+
+// As an H200 counts them: of a load every row of the box, wherever it lies, and for every block that receives it; of a
+// store what is inside of the tensor.  A row takes whole sectors.
+void Profiler::bulk(const WarpPlace& place, const Op& op, const BulkEvent& event) {
+    if (event.row_bytes == 0) return;  // from block to block
+    Worker& worker_of = worker(place);
+    Listing& own = worker_of.in(*place.function);
+    Count::Traffic& traffic = own.counts[static_cast<size_t>(&op - own.code)].global;
+    traffic.access = event.access;
+    traffic.requests += event.first;
+    if (event.access == Access::load) {
+        const uint64_t row = (event.row_bytes + sector_bytes - 1) / sector_bytes;
+        traffic.sectors += event.rows * row * event.written.size();
+    }
+    for (const BulkEvent::Range& range : event.global) {
+        traffic.bytes += range.bytes;
+        const uint64_t first = range.address / sector_bytes, last = (range.address + range.bytes - 1) / sector_bytes;
+        if (event.access != Access::load) traffic.sectors += last - first + 1;
+        if (event.access == Access::store) continue;
+        for (uint64_t sector = first; sector <= last; ++sector)
+            worker_of.loaded.add(sector / line_sectors, static_cast<uint8_t>(1u << sector % line_sectors));
     }
 }
 

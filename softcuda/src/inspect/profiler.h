@@ -48,6 +48,8 @@ class Profiler : public Observer {
     void access(const WarpPlace& place, const Op& op, const RowAccess& access) override;
     void loads(const WarpPlace& place, const Loads& all, const RowAccess& row) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
+    void bulk(const WarpPlace& place, const Op& op, const BulkEvent& event) override;
+    void product(const WarpPlace& place, const ProductEvent& event) override;
     void branch(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t taken) override;
     void process_end() override;
 

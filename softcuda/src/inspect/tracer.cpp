@@ -157,6 +157,17 @@ void Tracer::memory(const WarpPlace& place, const Op&, const MemoryEvent& event)
     step->text += "]}";
 }
 
+// Where a copy's global memory begins, and how much of it there is.
+void Tracer::bulk(const WarpPlace& place, const Op&, const BulkEvent& event) {
+    Step* step = current(place);
+    if (!step || !event.first || event.global.empty()) return;
+    uint64_t bytes = 0;
+    for (const BulkEvent::Range& range : event.global) bytes += range.bytes;
+    step->text += ", \"global\": {\"lanes\": " + std::to_string(1u << event.lane) +
+                  ", \"bytes\": " + std::to_string(bytes) + ", \"at\": [" +
+                  std::to_string(event.global.front().address) + "]}";
+}
+
 void Tracer::branch(const WarpPlace& place, const Op&, uint32_t lanes, uint32_t taken) {
     Step* step = current(place);
     if (!step) return;

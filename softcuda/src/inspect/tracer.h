@@ -33,6 +33,7 @@ class Tracer : public Observer {
     void block_end(const WarpPlace& place) override;
     void step(const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame) override;
     void memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) override;
+    void bulk(const WarpPlace& place, const Op& op, const BulkEvent& event) override;
     void branch(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t taken) override;
     void barrier_done(const WarpPlace& place, uint32_t id, uint32_t threads) override;
     void meet(const WarpPlace& place, const Op& op, uint32_t lanes, uint32_t gone, const std::byte* frame) override;

@@ -5,17 +5,42 @@
 #include <cstring>
 
 #include "machine/block.h"
+#include "machine/tensor_map.h"
 
 namespace softcuda {
 
 size_t Transfer::read() {
+    if (state) state->read = true;
+    return read_source();
+}
+
+size_t Transfer::land() {
+    if (state) state->read = state->landed = true;
+    return land_all();
+}
+
+size_t Transfer::read_source() {
+    if (box && data.empty()) {
+        box->gather(data);
+        return data.size();
+    }
     if (!from) return 0;
     data.assign(from, from + bytes);
     from = nullptr;
     return bytes;
 }
 
-size_t Transfer::land() {
+size_t Transfer::land_all() {
+    if (box && loads) {
+        box->load();
+        return 0;
+    }
+    if (box) {
+        const size_t held = data.size();
+        if (data.empty()) box->gather(data);
+        box->store(data.data());
+        return held;
+    }
     const std::byte* source = from ? from : data.data();
     if (reduce) {
         reduce(to, source, bytes);
@@ -173,6 +198,13 @@ void AsyncQueue::settle(uint64_t* barrier) {
     std::erase_if(pending_, [&](const Pending& pending) { return index++ <= last && pending.barrier == barrier; });
 }
 
+uint64_t AsyncQueue::under_way(const uint64_t* barrier) const {
+    uint64_t bytes = 0;
+    for (const Pending& pending : pending_)
+        if (pending.barrier == barrier && !pending.copies) bytes += pending.transfer.bytes;
+    return bytes;
+}
+
 void AsyncQueue::finish(size_t count) {
     for (size_t i = 0; i < count; ++i) pending_[i].perform();
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(count));
@@ -184,6 +216,7 @@ AsyncQueue& async_queue(Block& block) {
 }
 
 void finish_copies(Block& block) {
+    finish_products(block);
     if (!block.cluster->async) return;
     block.cluster->async->finish();
     for (auto& warp : block.warps) {

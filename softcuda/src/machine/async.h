@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "machine/program.h"
@@ -16,6 +17,7 @@
 namespace softcuda {
 
 class Block;
+struct TensorBox;  // tensor_map.h
 
 // Under way at once.  A warp that fills all of an SM's shared memory with cp.async, a word a lane, needs 1816; a cluster
 // whose threads all arrive at mbarriers, 16384.
@@ -37,6 +39,11 @@ static_assert(sizeof(Mbarrier) == 8);
 // to[i] = to[i] op from[i] for the elements in so many bytes.
 using Reduction = void (*)(std::byte* to, const std::byte* from, uint32_t bytes);
 
+// How far a copy has come, for observers.
+struct TransferState {
+    bool read = false, landed = false;  // the source; all of it
+};
+
 // One copy under way; its addresses are the host's and have been checked.
 struct Transfer {
     std::byte* to = nullptr;
@@ -45,10 +52,18 @@ struct Transfer {
     Reduction reduce = nullptr;   // null: a copy
     uint16_t chosen = 0xffff;     // of every 16 bytes, those that are written (.cp_mask)
     std::vector<std::byte> data;  // the source, once it has been read
+    // Of a tensor copy, in place of the addresses and what is done with them; `bytes` are the box's.
+    std::shared_ptr<const TensorBox> box;
+    bool loads = false;                    // it goes to shared memory
+    std::shared_ptr<TransferState> state;  // null: nobody asks
 
     // Both return how many bytes of `data` that takes, or gives back.
     size_t read();
     size_t land();
+
+  private:
+    size_t read_source();
+    size_t land_all();
 };
 
 // What the threads of a warp have under way that no mbarrier reports: cp.async, and bulk copies in groups.
@@ -100,7 +115,8 @@ class AsyncQueue {
     void arrive(uint64_t* barrier, ThreadCopies& copies, int lane);
     // Somebody asks: if what is under way would complete the phase, it lands now.
     void settle(uint64_t* barrier);
-    void finish() { finish(pending_.size()); }  // everything lands
+    void finish() { finish(pending_.size()); }          // everything lands
+    uint64_t under_way(const uint64_t* barrier) const;  // bytes
 
   private:
     struct Pending {

@@ -176,12 +176,29 @@ std::string WarpState::waits() const {
         char lanes[64];
         std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
         text += std::string("\n  ") + lanes +
-                (group.wait == Wait::barrier   ? "in barrier " + std::to_string(group.barrier)
-                 : group.wait == Wait::cluster ? "in the cluster's barrier"
-                                               : "waiting for other lanes") +
+                (group.wait == Wait::barrier     ? "in barrier " + std::to_string(group.barrier)
+                 : group.wait == Wait::cluster   ? "in the cluster's barrier"
+                 : group.wait == Wait::warpgroup ? "waiting for the other warps of its warpgroup"
+                                                 : "waiting for other lanes") +
                 ": " + block->launch->program->where(*group.op);
     }
     return text;
+}
+
+std::string WarpState::awaits() const {
+    if (!awaited) return "";
+    const auto barrier = std::bit_cast<Mbarrier>(*awaited);
+    const int64_t due = static_cast<int32_t>(uint32_t(barrier.transactions) << 9) >> 9;
+    const uint64_t coming = block->cluster->async ? block->cluster->async->under_way(awaited) : 0;
+    auto count = [](uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+    std::string text = "\n  warp " + std::to_string(index) + " waits at an mbarrier for " +
+                       count(barrier.pending, "arrival") + " and ";
+    if (due < 0)
+        text += "no bytes: " + count(static_cast<uint64_t>(-due), "byte") + " came that it did not expect";
+    else
+        text += count(static_cast<uint64_t>(due), "byte");
+    if (due > 0 || coming) text += ", of which copies under way bring " + std::to_string(coming);
+    return text + ": " + block->launch->program->where(*awaited_at);
 }
 
 std::string Block::waits() const {

@@ -21,6 +21,7 @@
 #include "machine/observer.h"
 #include "machine/program.h"
 #include "machine/warp.h"
+#include "machine/warpgroup.h"
 
 namespace softcuda {
 
@@ -42,7 +43,7 @@ struct Frame {
     Frame* next_free = nullptr;
 };
 
-enum class Wait : uint8_t { ready, meet, barrier, cluster };
+enum class Wait : uint8_t { ready, meet, barrier, cluster, warpgroup };
 
 struct Group {
     uint32_t lanes = 0;
@@ -91,7 +92,10 @@ class WarpState : public Warp {
     BarrierRequest request;
     int64_t spent = 0;  // work in this run() so far; an operation that takes long adds to it
     uint64_t spin_total = 0;
-    uint32_t cluster_pending = 0;  // lanes that have arrived at the cluster's barrier, which is not complete yet
+    uint32_t cluster_pending = 0;       // lanes that have arrived at the cluster's barrier, which is not complete yet
+    const uint64_t* awaited = nullptr;  // the mbarrier that it has just asked, whose phase has not ended,
+    const Op* awaited_at = nullptr;     // and where
+    std::string awaits() const;         // "warp 0 waits at an mbarrier for 1 arrival and 96 bytes …"
     std::unique_ptr<ThreadCopies> copies;  // null: no asynchronous copy so far
     Frame kernel_frame;                    // kept from block to block: most of what it holds does not change
     bool meet_ready(const Op& op, uint32_t lanes, uint32_t arrived);
@@ -179,7 +183,8 @@ class Block {
     std::unique_ptr<AffineBases> bases;  // null: not for this kernel, or not with blocks of this shape
     const Op* code = nullptr;            // of the kernel, for the block that runs
     std::array<Barrier, 16> barriers;
-    uint32_t pending_barriers = 0;  // how many have arrivals
+    uint32_t pending_barriers = 0;      // how many have arrivals
+    std::vector<Warpgroup> warpgroups;  // empty: none has issued a product
 
     // The lanes come to the barrier.  True: it is complete (others have been released), or they need not wait.
     bool arrive(WarpState& warp, const Op& op, uint32_t lanes, uint32_t& result);

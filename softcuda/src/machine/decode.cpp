@@ -195,6 +195,7 @@ class InstructionDecoder final : public Decoder {
         return b.program.kept.back().get();
     }
     int sm() const override { return target_number(b.program); }
+    const std::string& target() const override { return b.program.target; }
     [[noreturn]] void unsupported(const std::string& why = "") override { fail("", why); }
 
   private:
@@ -462,9 +463,11 @@ bool InstructionDecoder::decode_flow() {
         take("mask");
         if (!all_taken()) unsupported();
         emit(exec_nothing);
-    } else if (opcode == "setmaxnreg") {  // registers are no resource here
-        take_one({"inc", "dec"});
-        if (!take("sync") || !take("aligned") || !take("u32") || !all_taken()) unsupported();
+    } else if (opcode == "setmaxnreg") {  // registers are no resource here: nobody waits for any
+        if (take_one({"inc", "dec"}) < 0 || !take("sync") || !take("aligned") || !take("u32") || !all_taken())
+            unsupported();
+        if (count() != 1 || at(0).kind != OperandKind::integer || at(0).bits % 8 || at(0).bits < 24 || at(0).bits > 256)
+            unsupported("the number of registers is a constant, a multiple of 8 from 24 to 256");
         emit(exec_nothing);
     } else if (opcode == "call") {
         decode_call();
@@ -709,6 +712,15 @@ void FunctionBuilder::build() {
         if (op.flow != Flow::branch_table) continue;
         auto& targets = *static_cast<std::vector<uint32_t>*>(const_cast<void*>(op.extra));
         for (uint32_t& target : targets) target = first_op[target];
+    }
+    if (std::any_of(source.body.begin(), source.body.end(), [](const auto& in) { return in.opcode == "wgmma"; })) {
+        program.register_uses.resize(program.locations.size());
+        for (size_t i = 0; i < source.body.size(); ++i) {
+            const RegistersUsed used = registers_used(source.body[i]);
+            RegisterUse& rows = program.register_uses[first_location + i];
+            for (int32_t reg : used.read) rows.read.push_back(register_row(reg).offset);
+            for (int32_t reg : used.written) rows.written.push_back(register_row(reg).offset);
+        }
     }
     if (program.operands) {
         program.operands->resize(program.locations.size());

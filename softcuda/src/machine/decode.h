@@ -119,7 +119,8 @@ class Decoder {
     virtual void set_affine_exec(Exec exec) = 0;
     // Keeps immutable data alive as long as the Program and returns a pointer for Op::extra.
     virtual const void* keep(std::shared_ptr<const void> data) = 0;
-    virtual int sm() const = 0;  // 90 for target sm_90
+    virtual int sm() const = 0;                     // 90 for target sm_90
+    virtual const std::string& target() const = 0;  // "sm_90a"
     [[noreturn]] virtual void unsupported(
         const std::string& why = "") = 0;  // throws LoadError: instruction, source line, PTX line
 

@@ -26,6 +26,23 @@ std::vector<int32_t> may_write(const Instruction& instruction) {
     return registers;
 }
 
+RegistersUsed registers_used(const Instruction& instruction) {
+    using ptx::OperandKind;
+    RegistersUsed used;
+    const bool product = instruction.opcode == "wgmma";
+    for (size_t i = 0; i < instruction.operands.size(); ++i) {
+        const ptx::Operand& operand = instruction.operands[i];
+        const bool registers = operand.kind == OperandKind::reg || operand.kind == OperandKind::reg_pair ||
+                               operand.kind == OperandKind::vector;
+        const bool writes =
+            i == 0 && registers && instruction.opcode != "call" && effect_of(instruction) != Effect::none;
+        const bool indices = product && instruction.has("sp") && i == 3;
+        if (product && i > 0 && operand.kind != OperandKind::vector && !indices) continue;
+        ptx::mentioned(operand, writes ? used.written : used.read);
+    }
+    return used;
+}
+
 std::vector<uint32_t> writers_of(const ptx::Function& function) {
     std::vector<uint32_t> writers(function.registers.size(), 0);
     for (const Instruction& instruction : function.body)

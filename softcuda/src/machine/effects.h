@@ -16,6 +16,11 @@ inline bool is_pure(const ptx::Instruction& instruction) { return effect_of(inst
 std::vector<int32_t> may_write(const ptx::Instruction& instruction);
 // By register: instructions that may write it.
 std::vector<uint32_t> writers_of(const ptx::Function& function);
+// The registers that it reads or, as its result, writes; of wgmma.mma_async those that its product holds.
+struct RegistersUsed {
+    std::vector<int32_t> read, written;
+};
+RegistersUsed registers_used(const ptx::Instruction& instruction);
 // [name] of a parameter of the function.
 bool is_parameter(const ptx::Function& function, const ptx::Operand& address);
 

@@ -3,7 +3,7 @@
 // When a copy lands is async.h's business.
 #include <algorithm>
 
-#include "machine/access.h"
+#include "machine/bulk_copies.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
 namespace {
@@ -187,11 +187,18 @@ void exec_mbarrier_test(Warp& warp, const Op& op, uint32_t lanes) {
         const uint64_t phase = op.small[4] ? warp.row<uint32_t>(op.b)[i] & 1 : warp.row<uint64_t>(op.b)[i] >> 63;
         if (std::bit_cast<Mbarrier>(*at).phase == phase && warp.block->cluster->async)
             warp.block->cluster->async->settle(at);
-        done |= uint32_t(std::bit_cast<Mbarrier>(*at).phase != phase) << i;
+        const bool ended = std::bit_cast<Mbarrier>(*at).phase != phase;
+        done |= uint32_t(ended) << i;
+        if (ended) report_wait(warp, 1u << i, at);
     });
     uint32_t& p = warp.predicate(op.dst);
     p = (p & ~lanes) | done;
-    if (done != lanes) ++warp.spins;
+    auto& state = static_cast<WarpState&>(warp);
+    state.awaited = nullptr;
+    if (done == lanes) return;
+    ++warp.spins;
+    state.awaited = reinterpret_cast<const uint64_t*>(addresses.at[std::countr_zero(lanes & ~done)]);
+    state.awaited_at = &op;
 }
 
 void exec_pending_count(Warp& warp, const Op& op, uint32_t lanes) {
@@ -253,6 +260,7 @@ void decode_mbarrier(Decoder& decoder) {
 void register_async(OperationTable& table) {
     table.add("cp", decode_copy);
     table.add("mbarrier", decode_mbarrier);
+    table.add("tensormap", decode_tensor_map);
 }
 
 }  // namespace softcuda::SOFTCUDA_LEVEL

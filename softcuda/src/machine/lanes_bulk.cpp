@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "machine/access.h"
+#include "machine/bulk_copies.h"
 #include "machine/half.h"
 
 namespace softcuda::SOFTCUDA_LEVEL {
@@ -60,6 +60,8 @@ Reduction half_reduction(std::string_view name) {
     return nullptr;
 }
 
+}  // namespace
+
 // Floats in global memory are added as red.add does: subnormals are zeros.
 Reduction choose_reduction(std::string_view name, Type type, bool global) {
     const bool counts = name == "inc" || name == "dec";
@@ -86,6 +88,8 @@ Reduction choose_reduction(std::string_view name, Type type, bool global) {
         default: return nullptr;
     }
 }
+
+namespace {
 
 // The operation and its type: ".add.noftz.bf16".
 Reduction take_reduction(Decoder& decoder, bool global, Type& type) {
@@ -116,9 +120,7 @@ std::byte* resolve_run(Warp& warp, const Op& shape, int lane, uint32_t bytes, Ac
     resolve_any(warp, shape, 1u << lane, 16, access, first.at);
     Op end = shape;
     end.imm += bytes - 16;
-    Observer* const observer = std::exchange(warp.observer, nullptr);
     resolve_any(warp, end, 1u << lane, 16, access, last.at);
-    warp.observer = observer;
     const uint64_t at = first.at[lane];
     if (static_cast<Region>(shape.small[2]) == Region::global) {
         const Memory::View& view = *warp.worker->view;
@@ -128,22 +130,6 @@ std::byte* resolve_run(Warp& warp, const Op& shape, int lane, uint32_t bytes, Ac
                      warp.block->launch->memory->describe(view, at, bytes));
     }
     return reinterpret_cast<std::byte*>(at);
-}
-
-// The same place in another block of the cluster.
-template <class T>
-T* in_block(Warp& warp, const Op& op, int lane, T* place, uint32_t rank) {
-    const auto& ranks = warp.block->cluster->ranks;
-    auto* at = reinterpret_cast<std::byte*>(place);
-    for (const Block* block : ranks) {
-        if (!block || at < block->shared || at >= block->shared + block->shared_bytes) continue;
-        if (rank >= ranks.size() || !ranks[rank])
-            warp.fault(FaultKind::illegal_instruction, op, lane,
-                       "a copy to block " + std::to_string(rank) + " of the cluster, which " +
-                           (rank < ranks.size() ? "has ended" : "has " + std::to_string(ranks.size())));
-        return reinterpret_cast<T*>(ranks[rank]->shared + (at - block->shared));
-    }
-    return place;
 }
 
 void exec_bulk(Warp& warp, const Op& op, uint32_t lanes) {
@@ -159,19 +145,56 @@ void exec_bulk(Warp& warp, const Op& op, uint32_t lanes) {
         transfer.bytes = bytes;
         transfer.reduce = bulk.reduce;
         if (bulk.chosen) transfer.chosen = warp.row<uint16_t>(bulk.chosen)[i];
-        transfer.to = resolve_run(warp, bulk.to, i, bytes, Access::store);
-        transfer.from = resolve_run(warp, bulk.from, i, bytes, Access::load);
-        if (bulk.grouped) return copies_of(warp).issue_bulk(i, std::move(transfer));
+        {
+            const Unobserved unobserved(warp);
+            transfer.to = resolve_run(warp, bulk.to, i, bytes, Access::store);
+            transfer.from = resolve_run(warp, bulk.from, i, bytes, Access::load);
+        }
+        BulkEvent event{static_cast<uint32_t>(i), i == std::countr_zero(lanes), Access::load, {}, 0, 0, {}, {}};
+        const bool from_global = static_cast<Region>(bulk.from.small[2]) == Region::global;
+        auto begin = [&](Transfer& copy, const void* barrier) {  // tells observers
+            if (!warp.observer) return;
+            copy.state = std::make_shared<TransferState>();
+            auto part = [&](const std::byte* place) {
+                const Block& owner = owner_of(warp, place);
+                const auto at = static_cast<uint32_t>(place - owner.shared);
+                return shared_part(owner, at, at + bytes, barrier, copy);
+            };
+            if (!bulk.grouped) event.written.push_back(part(copy.to));
+            if (!from_global && event.read.empty()) event.read.push_back(part(copy.from));
+        };
+        auto end = [&](const Transfer& copy) {
+            if (!warp.observer) return;
+            if (bulk.grouped) event.access = bulk.reduce ? Access::reduction : Access::store;
+            if (bulk.grouped || from_global) {
+                const auto* at = bulk.grouped ? copy.to : copy.from;
+                event.global.push_back({reinterpret_cast<uint64_t>(at), bytes});
+                event.rows = 1, event.row_bytes = bytes;
+            }
+            report(warp, event);
+        };
+        if (bulk.grouped) {
+            begin(transfer, nullptr);
+            end(transfer);
+            return copies_of(warp).issue_bulk(i, std::move(transfer));
+        }
         Addresses barriers;
         resolve_any(warp, bulk.barrier, 1u << i, 8, Access::atomic, barriers.at);
         auto* barrier = reinterpret_cast<uint64_t*>(barriers.at[i]);
         AsyncQueue& queue = async_queue(*warp.block);
-        if (!bulk.blocks) return queue.transfer(barrier, std::move(transfer));
+        if (!bulk.blocks) {
+            begin(transfer, barrier);
+            end(transfer);
+            return queue.transfer(barrier, std::move(transfer));
+        }
         each_active(warp.row<uint16_t>(bulk.blocks)[i], [&](int rank) {
             Transfer copy = transfer;
             copy.to = in_block(warp, op, i, transfer.to, static_cast<uint32_t>(rank));
-            queue.transfer(in_block(warp, op, i, barrier, static_cast<uint32_t>(rank)), std::move(copy));
+            uint64_t* const there = in_block(warp, op, i, barrier, static_cast<uint32_t>(rank));
+            begin(copy, there);
+            queue.transfer(there, std::move(copy));
         });
+        end(transfer);
     });
 }
 
@@ -179,6 +202,7 @@ void exec_bulk(Warp& warp, const Op& op, uint32_t lanes) {
 void exec_commit_bulk(Warp& warp, const Op&, uint32_t lanes) { copies_of(warp).commit_bulk(lanes); }
 void exec_wait_bulk(Warp& warp, const Op& op, uint32_t lanes) {
     copies_of(warp).wait_bulk(lanes, static_cast<uint32_t>(op.imm), op.small[0]);
+    report_wait(warp, lanes, nullptr);
 }
 
 void check_prefetch(Decoder& decoder) {  // nothing is cached
@@ -283,7 +307,7 @@ void decode_bulk_copy(Decoder& decoder) {
     const bool reduces = decoder.take("reduce");
     if (!decoder.take("async") || !decoder.take("bulk")) decoder.unsupported();
     for (const std::string& modifier : decoder.in.modifiers)
-        if (modifier == "tensor") decoder.unsupported("tensor copies");
+        if (modifier == "tensor") return decode_tensor_copy(decoder, reduces);
     if (decoder.take("commit_group")) {
         decoder.emit(exec_commit_bulk);
         return;

@@ -421,7 +421,8 @@ void decode_cvt(Decoder& decoder) {
     if (!to.is_float && from.is_float && integral < 0)
         refuse(decoder, "float to integer needs .rni, .rzi, .rmi or .rpi");
     if (!to.is_float && !from.is_float && (integral >= 0 || rounding >= 0)) refuse(decoder, "integers are not rounded");
-    if (loses && rounding < 0) refuse(decoder, "needs a rounding: .rn, .rz, .rm, .rp");
+    const bool halves = (is(to, "bf16") && is(from, "f16")) || (is(to, "f16") && is(from, "bf16"));  // ptxas takes .rn
+    if (loses && rounding < 0 && !halves) refuse(decoder, "needs a rounding: .rn, .rz, .rm, .rp");
     if (to.is_float && integral >= 0 && &to != &from) refuse(decoder, "rounding to an integer keeps the type");
     if (how.ftz && !is(to, "f32") && !is(from, "f32")) refuse(decoder, ".ftz is for .f32");
     if ((how.relu || how.finite) && !to.is_float) refuse(decoder, "no .relu and .satfinite for integers");

@@ -155,6 +155,7 @@ void decode_mma(Decoder& decoder) {
 
 void register_matrix(OperationTable& table) {
     register_wmma(table);
+    register_wgmma(table);
     table.add("mma", decode_mma, {Effect::writes_first});
 }
 

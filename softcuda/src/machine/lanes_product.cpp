@@ -35,36 +35,40 @@ const std::array<float, 256>& float8_values(Element type) {
     return type == Element::e4m3 ? e4m3 : e5m2;
 }
 
-// All elements of a register, lane after lane.
-void widen(Element type, Warp& warp, uint32_t row, float* out) {
-    const auto* words = warp.row<uint32_t>(row);
-    const auto* bytes = warp.row<uint8_t>(row);
+}  // namespace
+
+void widen(Element type, const void* from, int words, float* out) {
+    const auto* whole = static_cast<const uint32_t*>(from);
+    const auto* halves = static_cast<const uint16_t*>(from);
+    const auto* bytes = static_cast<const uint8_t*>(from);
     switch (type) {
-        case Element::f16: F16::widen(warp.row<uint16_t>(row), out, 2 * warp_size); break;
-        case Element::bf16: BF16::widen(warp.row<uint16_t>(row), out, 2 * warp_size); break;
+        case Element::f16: F16::widen(halves, out, 2 * words); break;
+        case Element::bf16: BF16::widen(halves, out, 2 * words); break;
         case Element::tf32:  // the hardware reads 19 bits
-            for (int i = 0; i < warp_size; ++i) out[i] = float_of(words[i] & 0xffffe000u);
+            for (int i = 0; i < words; ++i) out[i] = float_of(whole[i] & 0xffffe000u);
             break;
         case Element::s8:
-            for (int i = 0; i < 4 * warp_size; ++i) out[i] = float(int8_t(bytes[i]));
+            for (int i = 0; i < 4 * words; ++i) out[i] = float(int8_t(bytes[i]));
             break;
         case Element::u8:
-            for (int i = 0; i < 4 * warp_size; ++i) out[i] = float(bytes[i]);
+            for (int i = 0; i < 4 * words; ++i) out[i] = float(bytes[i]);
             break;
         case Element::s4:
-            for (int i = 0; i < 4 * warp_size; ++i)
+            for (int i = 0; i < 4 * words; ++i)
                 out[2 * i] = float(int8_t(bytes[i] << 4) >> 4), out[2 * i + 1] = float(int8_t(bytes[i]) >> 4);
             break;
         case Element::u4:
-            for (int i = 0; i < 4 * warp_size; ++i)
+            for (int i = 0; i < 4 * words; ++i)
                 out[2 * i] = float(bytes[i] & 15), out[2 * i + 1] = float(bytes[i] >> 4);
             break;
         default: {
             const auto& values = float8_values(type);
-            for (int i = 0; i < 4 * warp_size; ++i) out[i] = values[bytes[i]];
+            for (int i = 0; i < 4 * words; ++i) out[i] = values[bytes[i]];
         }
     }
 }
+
+namespace {
 
 template <class T>
 struct Factors {
@@ -85,7 +89,7 @@ void place_b(const float* row, int r, Factors<float>& f) {
 void load_factors(Warp& warp, const Tile& tile, Factors<float>& f) {
     alignas(64) float row[8 * warp_size];
     for (int r = 0; r < tile.a_registers(); ++r) {
-        widen(tile.a_type, warp, tile.a[size_t(r)], row);
+        widen(tile.a_type, warp.row<uint32_t>(tile.a[size_t(r)]), warp_size, row);
         switch (elements_in_register(tile.a_type)) {
             case 1: place_a<1>(row, r, tile.rows / 8, f); break;
             case 2: place_a<2>(row, r, tile.rows / 8, f); break;
@@ -94,7 +98,7 @@ void load_factors(Warp& warp, const Tile& tile, Factors<float>& f) {
         }
     }
     for (int r = 0; r < tile.b_registers(); ++r) {
-        widen(tile.b_type, warp, tile.b[size_t(r)], row);
+        widen(tile.b_type, warp.row<uint32_t>(tile.b[size_t(r)]), warp_size, row);
         switch (elements_in_register(tile.b_type)) {
             case 1: place_b<1>(row, r, f); break;
             case 2: place_b<2>(row, r, f); break;

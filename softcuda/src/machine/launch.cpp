@@ -280,6 +280,10 @@ void Worker::look_at_clock(const Cluster& cluster) {
     } else {
         fault.message += std::to_string(launch.machine->time_limit_s) + " s";
     }
+    uint32_t shown = 0;
+    for (const Block* block : cluster.blocks)
+        for (const auto& warp : block->warps)
+            if (!warp->finished() && warp->awaited && ++shown <= 4) fault.message += warp->awaits();
     throw FaultError{std::move(fault)};
 }
 
@@ -572,7 +576,8 @@ LaunchResult Machine::State::run_grid(const Program& program, const Function& ke
     launch.grid_workspace = config.cooperative ? grid_workspace : 0;
     launch.serial = ++launches;
     launch.shared_begin = shared_begin(program);
-    launch.dynamic_base = (launch.shared_begin + kernel.static_shared + 15) / 16 * 16;
+    const uint32_t align = kernel.dynamic_align;
+    launch.dynamic_base = (launch.shared_begin + kernel.static_shared + align - 1) / align * align;
     launch.shared_bytes = launch.dynamic_base + config.dynamic_shared;
     launch.local_stride =
         kernel.recursive ? std::max(machine.stack_limit, kernel.stack_need) : (kernel.stack_need + 15) / 16 * 16;

@@ -147,7 +147,7 @@ void Layout::place_variables(Memory& memory) {
                                 std::to_string(variable.bytes) + " bytes, at most " + std::to_string(shared_limit) +
                                 " fit (PTX line " + std::to_string(variable.ptx_line) + ")");
             if (variable.bytes == 0)
-                dynamic_shared_.insert(name);
+                dynamic_shared_[name] = std::max(1u, variable.align);
             else
                 shared_[name] = {0, static_cast<uint32_t>(variable.bytes), std::max(1u, variable.align), {}};
             return;
@@ -303,6 +303,15 @@ void Layout::finish_entry(Function& entry) const {
                 entry.shared_variables[name] = {variable.offset, variable.bytes, "shared"};
             }
     entry.static_shared = end - begin;
+    for (const auto& [key, align] : dynamic_shared_) {
+        const size_t slash = key.find('/');
+        for (const std::string& name : reached) {
+            const bool own = slash != std::string::npos && key.compare(0, slash, name) == 0;
+            const auto names = names_.find(name);
+            const bool uses = slash == std::string::npos && names != names_.end() && names->second.contains(key);
+            if (own || uses) entry.dynamic_align = std::max(entry.dynamic_align, align);
+        }
+    }
     if (entry.static_shared > shared_limit) throw too_much_shared(entry.name);
 }
 

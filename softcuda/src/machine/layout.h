@@ -56,8 +56,8 @@ class Layout {
     // Functions that call through pointers; whose results depend on order; that allocate on their stack.
     std::set<std::string> indirect_, ordered_, growing_;
     std::map<std::string, std::set<std::string>> reachable_;
-    std::map<std::string, SharedVariable> shared_;  // "name", or "function/name" inside a function
-    std::set<std::string> dynamic_shared_;
+    std::map<std::string, SharedVariable> shared_;    // "name", or "function/name" inside a function
+    std::map<std::string, uint32_t> dynamic_shared_;  // and their alignment
 };
 
 void build_function(const Layout& layout, const ptx::Module& module, const ptx::Function& source, Program& program,

@@ -122,6 +122,13 @@ int64_t Block::run_lockstep(int64_t slice) {
                 for (const auto& warp : warps) together = together && warp->meet_ready(*op, all_lanes, all_lanes);
                 if (together) run_for_all(all_warps.data(), count, *op++);
                 break;
+            case Flow::warpgroup:
+                together = op->predicate == Op::no_row;
+                for (const auto& warp : warps)
+                    together =
+                        together && warp->meet_ready(*op, all_lanes, all_lanes) && products_committed(*warp, *op);
+                if (together) run_for_all(all_warps.data(), count, *op++);
+                break;
             case Flow::ret:
             case Flow::exit:
                 if (op->predicate != Op::no_row) {

@@ -65,7 +65,11 @@ struct Tile {
     int addends() const { return rows / 8 * (half_addend ? 1 : 2); }  // … and of C
 };
 
-void register_wmma(OperationTable& table);  // lanes_wmma.cpp, a part of this family
+void register_wmma(OperationTable& table);   // lanes_wmma.cpp and
+void register_wgmma(OperationTable& table);  // lanes_wgmma.cpp, parts of this family
+
+// The elements in so many words, the lowest first, as numbers.
+void widen(Element type, const void* from, int words, float* out);
 
 // Appends the Op that computes all tiles; results are written when all are known.
 void emit_tiles(Decoder& decoder, std::vector<Tile> tiles);

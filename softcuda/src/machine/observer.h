@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "machine/async.h"
 #include "machine/launch.h"
 #include "machine/program.h"
+#include "machine/warpgroup.h"
 
 namespace softcuda {
 
@@ -41,7 +44,28 @@ struct MemoryEvent {
     uint8_t value_bytes = 0;            // of an element in the rows that a store writes from; 0: not known
     const std::byte* frame = nullptr;   // holds those rows: Op::dst, or with several elements the list in Op::extra
     const std::byte* shared = nullptr;  // the block's shared memory
+    bool asynchronous = false;          // through the asynchronous proxy: of a product
     const Op* running = nullptr;        // the instruction of the program that makes the access
+};
+
+// A copy of the asynchronous proxy that a lane begins: cp.async.bulk and what belongs to it.
+struct BulkEvent {
+    struct Range {
+        uint64_t address;
+        uint32_t bytes;
+    };
+    struct Shared {
+        uint32_t block[3];    // whose shared memory
+        uint32_t begin, end;  // offsets in it
+        const void* barrier;  // that reports the end; null: the thread's groups do
+        std::shared_ptr<const TransferState> state;
+    };
+    uint32_t lane;
+    bool first;                         // of the instruction's
+    Access access;                      // of global memory; load, too, where there is none
+    std::vector<Range> global;          // row by row, what is inside of the tensor
+    uint32_t rows = 0, row_bytes = 0;   // of the box, whatever is inside; 0: no global memory
+    std::vector<Shared> written, read;  // several are written by a multicast
 };
 
 // An access of an Op that says itself what it does (Report::access), for the lanes in `lanes`, which are some.
@@ -58,6 +82,14 @@ struct Loads {
 };
 // The same as an event: with the addresses of all lanes, in `addresses` (32).
 MemoryEvent event_of(const Op& op, const RowAccess& access, uint64_t* addresses);
+
+// A product of the warpgroup's, wgmma.mma_async, that the warp's wait computes.
+struct ProductEvent {
+    const Op* op;            // that issued it
+    uint64_t number;         // of the warp's products in the block, from 0
+    uint32_t count;          // how often it reads 16 bytes of shared memory,
+    const uint32_t* places;  // and where: offsets in the block's
+};
 
 // Called from worker threads; calls for one block come in order from one worker.
 class Observer {
@@ -88,6 +120,9 @@ class Observer {
     }
     // The accesses of other instructions.
     virtual void memory(const WarpPlace&, const Op&, const MemoryEvent&) {}
+    virtual void bulk(const WarpPlace&, const Op&, const BulkEvent&) {}
+    // Lanes have seen an mbarrier's phase end; or, with null, groups of their bulk copies.
+    virtual void waited(const WarpPlace&, const Op&, uint32_t /*lanes*/, const void* /*barrier*/) {}
     virtual void branch(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*taken*/) {}
     // Lanes come to barrier `id` of the block; `waits`: not bar.arrive; `counted`: for a number of threads given.
     virtual void barrier(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*id*/, bool /*waits*/,
@@ -99,6 +134,7 @@ class Observer {
     virtual void cluster_done(const WarpPlace&, const void* /*cluster*/) {}
     // A .sync operation of a warp runs for `lanes`, its operands in `frame`; `gone`: lanes that have exited.
     virtual void meet(const WarpPlace&, const Op&, uint32_t /*lanes*/, uint32_t /*gone*/, const std::byte* /*frame*/) {}
+    virtual void product(const WarpPlace&, const ProductEvent&) {}
     virtual void exited(const WarpPlace&, uint32_t /*lanes*/) {}
 
     virtual bool follows_steps() const { return false; }

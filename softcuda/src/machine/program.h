@@ -55,9 +55,10 @@ enum class Flow : uint8_t {
     exit,
     barrier,  // bar/barrier of a block: exec describes it, the scheduler counts arrivals
     cluster_barrier,
-    meet,   // .sync warp operations: exec runs once all lanes of the member mask (row `d`; 0: all) have come.
-            // With `extra` pointing to a MeetShape, lanes may come from different instructions of one exec
-    yield,  // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
+    meet,       // .sync warp operations: exec runs once all lanes of the member mask (row `d`; 0: all) have come.
+                // With `extra` pointing to a MeetShape, lanes may come from different instructions of one exec
+    warpgroup,  // as `meet` for all lanes, then for the other warps of the warpgroup: wgmma.wait_group; see warpgroup.h
+    yield,      // run exec, then let other warps run (nanosleep, mbarrier.try_wait, spinning atomics)
 };
 
 // What of an Op is reported to an observer, apart from counting it.
@@ -70,6 +71,9 @@ enum class Report : uint8_t {
 };
 enum class Space : uint8_t { global, shared, local, constant, param, generic };
 enum class Access : uint8_t { load, store, atomic, reduction };
+
+// Lanes have to meet in it, so that it is reported when it runs.
+inline bool meets(Flow flow) { return flow == Flow::meet || flow == Flow::warpgroup; }
 
 struct Op {
     Exec exec = nullptr;
@@ -96,6 +100,10 @@ struct SourceLine {               // what error messages and the inspector say a
     uint32_t file = 0, line = 0;  // index into Program::files
     uint32_t ptx_line = 0;
     std::string text;  // "ld.global.f32"
+};
+
+struct RegisterUse {  // of a PTX instruction: rows
+    std::vector<uint32_t> read, written;
 };
 
 struct Parameter {
@@ -156,14 +164,15 @@ struct Function {
     uint32_t local_bytes = 0;                       // .local variables of one activation, per thread
     uint32_t stack_need = 0;                        // entry: local bytes of the deepest chain of calls; see `recursive`
     uint32_t stack_row = 0;                         // of alloca: how much it has taken, down from the stack's end
-    bool recursive = false;      // entry: calls itself, through a pointer or alloca: the depth is not known
-    bool ordered = false;        // entry: its result may depend on the order of blocks, so that blocks
-                                 // run one after another (atomics with results, floats, volatile reads)
-    bool allocates = false;      // entry: may call malloc()
-    bool launches = false;       // entry: may call the device runtime
-    bool lockstep_safe = false;  // entry: its warps may run in lockstep (lockstep.cpp): it reads no clock
-    uint32_t index = 0;          // in Program::functions
-    uint32_t static_shared = 0;  // entry: bytes of .shared variables it can reach
+    bool recursive = false;       // entry: calls itself, through a pointer or alloca: the depth is not known
+    bool ordered = false;         // entry: its result may depend on the order of blocks, so that blocks
+                                  // run one after another (atomics with results, floats, volatile reads)
+    bool allocates = false;       // entry: may call malloc()
+    bool launches = false;        // entry: may call the device runtime
+    bool lockstep_safe = false;   // entry: its warps may run in lockstep (lockstep.cpp): it reads no clock
+    uint32_t index = 0;           // in Program::functions
+    uint32_t dynamic_align = 16;  // entry: of its dynamic shared memory, as its declarations ask for
+    uint32_t static_shared = 0;   // entry: bytes of .shared variables it can reach
     std::unordered_map<std::string, Symbol> shared_variables;  // entry: these, by name
     uint32_t max_threads = 0;                                  // entry: product of .maxntid / .reqntid, 0 if not given
     uint32_t required_threads[3] = {0, 0, 0};
@@ -188,6 +197,7 @@ struct Program {
     // Of a file in `files`: its text, as the compiler stand-in left it.
     std::unordered_map<std::string, std::string> sources;
     std::vector<std::shared_ptr<const void>> kept;    // what Op::extra points to
+    std::vector<RegisterUse> register_uses;           // as `locations`, of functions with wgmma.mma_async
     std::shared_ptr<std::vector<Operands>> operands;  // as `locations`; null: nobody reads values
     std::vector<uint64_t> allocations;                // device addresses to free on unload
 

@@ -27,8 +27,10 @@ bool whole(const Operand& operand) {  // no %r1.b0
 struct Touched {
     std::vector<int32_t> read, written;
 };
-Touched touched(const ptx::Instruction& instruction) {
+Touched touched(const ptx::Instruction& instruction, const std::vector<int32_t>& products) {
     Touched result;
+    // What waits may read and write the registers of all products under way.
+    if (instruction.opcode == "wgmma" || instruction.opcode == "call") result.read = products;
     if (instruction.predicate >= 0) result.read.push_back(instruction.predicate);
     const Effect effect = effect_of(instruction);
     const bool writes_first = effect == Effect::pure || effect == Effect::writes_first;
@@ -54,6 +56,11 @@ struct BasicBlock {
 class Liveness {
   public:
     explicit Liveness(const ptx::Function& source) : function(source) {
+        for (const ptx::Instruction& instruction : source.body)
+            if (instruction.opcode == "wgmma")
+                for (const Operand& operand : instruction.operands) mentioned(operand, products);
+        std::sort(products.begin(), products.end());
+        products.erase(std::unique(products.begin(), products.end()), products.end());
         split();
         link();
     }
@@ -61,6 +68,7 @@ class Liveness {
     void solve();
 
     const ptx::Function& function;
+    std::vector<int32_t> products;  // registers that wgmma names
     std::vector<BasicBlock> blocks;
 
   private:
@@ -110,7 +118,7 @@ void Liveness::solve() {
     for (BasicBlock& block : blocks) {
         block.read = block.written = block.live_in = block.live_out = none;
         for (size_t i = block.end; i-- > block.begin;) {
-            const Touched touches = touched(function.body[i]);
+            const Touched touches = touched(function.body[i], products);
             for (int32_t r : touches.written) set(block.written, r), clear(block.read, r);
             for (int32_t r : touches.read) set(block.read, r);
         }
@@ -145,7 +153,7 @@ std::vector<Interval> intervals(const Liveness& live) {
         hold_all(block.live_in, block.begin);
         hold_all(block.live_out, block.end - 1);
         for (size_t i = block.begin; i < block.end; ++i) {
-            const Touched touches = touched(live.function.body[i]);
+            const Touched touches = touched(live.function.body[i], live.products);
             for (int32_t r : touches.read) result[static_cast<size_t>(r)].hold(static_cast<int64_t>(i));
             for (int32_t r : touches.written) result[static_cast<size_t>(r)].hold(static_cast<int64_t>(i));
         }

@@ -107,6 +107,7 @@ void WarpState::start(const Function& kernel) {
     spins = 0;
     clock = 0;
     spin_total = 0;
+    awaited = nullptr;
     cluster_pending = 0;
     favoured = 0;
     favoured_left = 0;
@@ -264,9 +265,9 @@ Stop WarpState::run_loop(int64_t slice) {
                 active = guarded(*this, *op, lanes);
                 // An operation that lanes meet in is reported when it runs, not when some of them come.
                 if constexpr (observed)
-                    if (active != lanes && op->flow != Flow::meet) observer->idle(place_, *op, lanes & ~active);
+                    if (active != lanes && !meets(op->flow)) observer->idle(place_, *op, lanes & ~active);
                 if constexpr (followed)
-                    if (op->flow != Flow::meet) observer->step(place_, *op, active, frame);
+                    if (!meets(op->flow)) observer->step(place_, *op, active, frame);
                 if (op->flow != Flow::next) break;
                 if constexpr (observed) {
                     op += active ? run_reported<followed>(*op, active) : 1;
@@ -279,7 +280,7 @@ Stop WarpState::run_loop(int64_t slice) {
             const bool met = op == stop_op;
             if constexpr (observed) {
                 running = op;
-                const Op* end = met || op->flow == Flow::meet ? op : op + 1;
+                const Op* end = met || meets(op->flow) ? op : op + 1;
                 if (end != segment_begin) observer->segment(place_, segment_begin, end, lanes);
                 segment_lanes = 0;
             }
@@ -319,8 +320,16 @@ Stop WarpState::run_loop(int64_t slice) {
                     keep_on = false;
                     break;
                 }
-                case Flow::meet: {
+                case Flow::meet:
+                case Flow::warpgroup: {
                     if (active == 0 || meet_ready(*op, active, active)) {
+                        if (active && op->flow == Flow::warpgroup && !products_committed(*this, *op)) {
+                            group.pc = static_cast<uint32_t>(op - code);
+                            group.wait = Wait::warpgroup;
+                            group.op = op;
+                            keep_on = false;
+                            break;
+                        }
                         if constexpr (observed) {
                             if constexpr (followed) observer->step(place_, *op, active, frame);
                             observer->instruction(place_, *op, active);
@@ -508,12 +517,13 @@ void WarpState::call_indirect(Group& group, const Op& op, uint32_t lanes) {
 }
 
 // ret and exit.
-void WarpState::finish(Group& group, const Op&, uint32_t lanes, bool whole_thread) {
+void WarpState::finish(Group& group, const Op& op, uint32_t lanes, bool whole_thread) {
     size_t index = static_cast<size_t>(&group - groups.data());
     Group& leaving = lanes == group.lanes ? group : split(index, lanes);
     index = static_cast<size_t>(&leaving - groups.data());
     Frame* left = leaving.frame;
     if (left->parent && !whole_thread) {
+        if (!block->warpgroups.empty()) check_products_on_return(*this, op, left->rows);
         copy_slots(left->function->return_slots, left->rows, left->site->returns, left->parent->rows, lanes);
         leaving.frame = left->parent;
         leaving.pc = left->return_pc;
@@ -577,7 +587,7 @@ bool WarpState::resolve_meets() {
     const uint32_t live = present & ~exited;
     bool progress = false;
     for (size_t first = 0; first < groups.size(); ++first) {
-        if (groups[first].wait != Wait::meet) continue;
+        if (groups[first].wait != Wait::meet || groups[first].op->flow == Flow::warpgroup) continue;
         const Exec exec = groups[first].op->exec;
         uint32_t arrived = 0;
         for (const Group& group : groups)

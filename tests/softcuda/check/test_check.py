@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import planted
+import planted_copies
 import pytest
 from background import background
 from softcuda._check import update
@@ -91,6 +92,25 @@ def test_other_order(tmp_path: Path) -> None:
     for seed in ("1", "2"):
         done = check("--seed", seed, HERE / "planted.py", *clean)
         assert done.returncode == 0, done.stdout
+
+
+# --- bulk copies ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def copy_findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
+    file = tmp_path_factory.mktemp("check") / "findings.json"
+    done = check("--json", file, HERE / "planted_copies.py", *planted_copies.CASES)
+    assert done.returncode == 1 and done.stdout.count(" ran\n") == len(planted_copies.CASES), done.stderr
+    by_kernel: dict[str, list[Finding]] = {name: [] for name in planted_copies.CASES}
+    for finding in json.loads(file.read_text())["findings"]:
+        by_kernel[finding["kernel"]].append(finding)
+    return by_kernel
+
+
+@pytest.mark.parametrize("case", planted_copies.CASES.values(), ids=lambda case: case.name)
+def test_bulk_copies(case: planted.Case, copy_findings: dict[str, list[Finding]]) -> None:
+    judge(case, copy_findings[case.name])
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------

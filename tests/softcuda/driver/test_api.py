@@ -132,4 +132,4 @@ def test_what_is_missing_says_so(program):
         SOFTCUDA_QUIET="0",
     )
     assert done.stdout == "cuTexRefCreate failed: operation not supported\n"
-    assert "softcuda: cuTexRefCreate: not supported (textures, surfaces and tensor maps)" in done.stderr
+    assert "softcuda: cuTexRefCreate: not supported (textures and surfaces)" in done.stderr

@@ -54,8 +54,9 @@ def sequence_result(count: int, steps: list[Step]) -> tuple[bytes, np.ndarray]:
 
     There try_wait.parity asked for the current phase, an odd one, after all arrivals but before all bytes.  The H200
     answered true in all 43 such rows, although the phase had not ended; the cause is not established.  test_wait.parity
-    answered false in the same situation in even phases.  The case "every kind of wait" is to tell them apart, but no
-    GPU has run it yet.
+    answered false in the same situation in even phases.  The case "every kind of wait" shows the same of
+    try_wait.parity in even phases.  No copy is under way in these cases; where one is, an H200 waits for it, or no
+    tensor copy would be right.
     """
     barrier, first, rows, early = Barrier(count, count), None, [], []
     for text in ["", *(s.text for s in steps)]:

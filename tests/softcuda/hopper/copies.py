@@ -1,7 +1,7 @@
 """Cases of tensor copies and bulk copies: loads, stores, reductions, im2col, multicast.
 
-`copy_cases` are recorded. `store_cases` wait for a GPU: the recorder stopped after 200 faults, most of them of stores
-that began before the tensor.
+`copy_cases` and `store_cases` are two archives, as the recorder stopped after 200 faults, most of them of stores that
+began before the tensor.
 """
 
 from __future__ import annotations
@@ -715,7 +715,7 @@ def copy_cases() -> list[Case]:
 
 
 def store_cases() -> list[Case]:
-    """And every other copy that is not recorded yet."""
+    """And every other copy."""
     from hopper.clusters import waits  # of barriers that count bytes
 
     made = [

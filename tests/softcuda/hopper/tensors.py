@@ -17,12 +17,15 @@ What an H200 showed besides:
   boxes asked for 2 or 4 elements in that dimension, and got one slice. Shared memory holds slice behind slice, without
   gaps, swizzled as above.
 - A copy beyond the block's shared memory is an illegal memory access; the memory ends at a multiple of 128 bytes.
-- Loads whose innermost coordinate was no multiple of 16 bytes were illegal instructions. So were all stores and
-  reductions of which a box began before the tensor, where loads may begin. It is open which of its coordinates matters.
+- Loads and stores whose innermost coordinate was no multiple of 16 bytes were illegal instructions.
+- Stores and reductions of which a box begins before the tensor, in any dimension, are illegal instructions, where loads
+  may begin. So are those with an im2col map whose corners lie outside of the tensor. Beyond its end boxes may begin.
+- Stores and reductions move whole 16 bytes of a row: those in which the tensor's innermost dimension ends, too, so
+  that up to 15 bytes behind it are written.
+- Reductions: of 8 and 16-bit integers none; inc and dec of u32 alone; of s64 min and max; of f16 and bf16 add, min and
+  max; of the other floats add, which flushes subnormals of 32 bits. All others are illegal instructions.
 - A barrier that expects fewer bytes than come may end its phase early, or never: the results differ from box to box.
 - A bulk copy of 24 bytes copies 16, so that a barrier that expects 24 waits for ever (the archive of faults).
-
-Stores, reductions, multicasts and bulk copies into shared memory are not recorded yet; `stored` is from PTX's text.
 """
 
 from __future__ import annotations
@@ -75,11 +78,16 @@ def pixel_coordinates(made: TensorMap, box: Box) -> tuple[np.ndarray, ...]:
     return (spread[0] + np.tile(np.arange(made.channels), made.pixels), *spread[1:])
 
 
-def correspondence(made: TensorMap, box: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def correspondence(made: TensorMap, box: Box, stores: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each byte of the box: its place in shared memory and in the tensor's buffer, and whether it is inside."""
     at = pixel_coordinates(made, box) if made.im2col else tile_coordinates(made, box)
     inside = np.logical_and.reduce([(c >= 0) & (c < d) for c, d in zip(at, made.dims, strict=True)])
     size = slice_bytes(made)
+    if stores and not made.interleave:
+        begun = (at[0] >= 0) & (at[0] * size // 16 * 16 < made.dims[0] * size)
+        inside = np.logical_and.reduce(
+            [begun, *((c >= 0) & (c < d) for c, d in zip(at[1:], made.dims[1:], strict=True))]
+        )
     place = made.offset + sum(c.astype(np.int64) * s for c, s in zip(at, (size, *made.strides), strict=True))
     span, order = SWIZZLE_BYTES[made.swizzle], np.arange(len(inside))
     if made.interleave:
@@ -129,6 +137,6 @@ def stored(made: TensorMap, boxes: list[Box], tensor: bytes, source: bytes) -> b
     """The tensor's buffer after the stores."""
     after, memory = np.frombuffer(tensor, np.uint8).copy(), np.frombuffer(source, np.uint8)
     for box in boxes:
-        shared, place, inside = correspondence(made, box)
+        shared, place, inside = correspondence(made, box, stores=True)
         after[place[inside]] = memory[shared[inside]]
     return after.tobytes()

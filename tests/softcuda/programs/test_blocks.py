@@ -232,3 +232,20 @@ def test_a_multiprocessor_that_is_busy_takes_no_other_block(compile) -> None:
     busy, met, ended = np.zeros(sms, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32)
     kernel(cuda.InOut(busy), cuda.InOut(met), cuda.InOut(ended), block=(1, 1, 1), grid=(400, 1))
     assert ended[0] == 400 and met[0] == 0 and not busy.any()
+
+
+def test_dynamic_shared_memory_is_aligned_as_declared(compile):
+    """Behind static variables of any size; a kernel that declares no alignment gets 16 bytes."""
+    source = r"""
+    extern __shared__ __align__(1024) unsigned char wide[];
+    extern "C" __global__ void aligned(unsigned *out, int n) {
+        __shared__ unsigned own[18];
+        own[threadIdx.x % 18] = n;
+        wide[threadIdx.x] = (unsigned char)threadIdx.x;
+        __syncthreads();
+        out[threadIdx.x] = own[5] + (unsigned)__cvta_generic_to_shared(wide) % 1024 + wide[255 - threadIdx.x];
+    }
+    """
+    got = np.zeros(256, np.uint32)
+    compile(source).get_function("aligned")(cuda.Out(got), np.int32(7000), block=(256, 1, 1), shared=256)
+    np.testing.assert_array_equal(got, 7000 + 255 - np.arange(256))

@@ -252,7 +252,7 @@ except cuda.Error as error:
 REFUSED = {
     "tex": """extern "C" __global__ void k(cudaTextureObject_t t, float *a) { a[0] = tex2D<float>(t, 1, 2); }""",
     "suld": """extern "C" __global__ void k(cudaSurfaceObject_t t, float *a) { a[0] = surf2Dread<float>(t, 4, 2); }""",
-    "wgmma.fence": """extern "C" __global__ void k() { asm volatile("wgmma.fence.sync.aligned;"); }""",
+    "tcgen05.wait": """extern "C" __global__ void k() { asm volatile("tcgen05.wait::ld.sync.aligned;"); }""",
 }
 
 

@@ -1,0 +1,187 @@
+// Products of warpgroups (wgmma): registers that they own until the wait, and what they read of shared memory, which is through
+// the asynchronous proxy and as late as at the wait.
+#include "inspect/checker.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace softcuda::inspect {
+
+Checker::ProductKind Checker::product_kind_of(const std::string& text) {
+    auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+    if (text.starts_with("fence.proxy.async")) return ProductKind::proxy_fence;
+    if (text.starts_with("mov.")) return ProductKind::copy;
+    if (!text.starts_with("wgmma.")) return ProductKind::none;
+    return has("mma_async")      ? ProductKind::product
+           : has("commit_group") ? ProductKind::commit
+           : has("wait_group")   ? ProductKind::wait
+                                 : ProductKind::fence;
+}
+
+void Checker::note_products(const Program& program, Notes& notes) {
+    notes.products.clear();
+    for (const SourceLine& line : program.locations) notes.products.push_back(product_kind_of(line.text));
+    const auto is_product = [](ProductKind kind) { return kind == ProductKind::product; };
+    if (std::none_of(notes.products.begin(), notes.products.end(), is_product)) notes.products.clear();
+}
+
+// What its writes so far, and those it knows of, are visible to the asynchronous proxy from here on.  It does not matter who
+// fences: whoever reads has to be ordered behind the fence anyway.
+void Checker::show_to_products(Block& own, uint32_t warp) {
+    if (own.proxied.size() != own.warps.size()) own.proxied.assign(own.warps.size(), 0);
+    join(own.proxied, own.warps[warp].seen);
+    own.proxied[warp] = ++own.warps[warp].clock;
+}
+
+void Checker::meet_product(Block& own, const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame) {
+    WarpOrder& warp = own.warps[place.warp];
+    if (own.products.size() != own.warps.size()) own.products.resize(own.warps.size());
+    Products& products = own.products[place.warp];
+    switch (product_kinds_[op.line]) {
+        case ProductKind::product: {
+            Product made{.line = op.line,
+                         .lane = static_cast<uint32_t>(std::countr_zero(lanes)),
+                         .number = products.issued++,
+                         .group = products.committed,
+                         .first_mark = own.marks.next(),
+                         .frame = frame,
+                         .proxied = own.proxied};
+            made.proxied.resize(own.warps.size());
+            products.under_way.push_back(std::move(made));
+            break;
+        }
+        case ProductKind::commit: ++products.committed; break;
+        case ProductKind::fence: ++products.fences; break;
+        case ProductKind::wait: {
+            // What others' waits have computed is over now for this warp, too; product() ends the rest.
+            std::erase_if(products.under_way, [&](const Product& product) {
+                return product.computed && product.group + op.imm < products.committed;
+            });
+            const uint32_t first = place.warp / warps_in_group * warps_in_group;
+            for (uint32_t w = first; w < std::min<size_t>(first + warps_in_group, own.warps.size()); ++w)
+                if (w != place.warp) warp.seen[w] = std::max(warp.seen[w], own.products[w].computed_at);
+            break;
+        }
+        default: break;
+    }
+}
+
+void Checker::step(const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame) {
+    if (!product_kinds_ || !lanes) return;
+    const auto& uses = launch().program->register_uses;
+    if (op.line >= uses.size()) return;
+    const RegisterUse& use = uses[op.line];
+    Block& own = block(place);
+    if (own.products.size() != own.warps.size()) own.products.resize(own.warps.size());
+    Products& products = own.products[place.warp];
+    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    const auto who = [&](uint32_t line, uint32_t of_lane, const char* does) {
+        return Who{own.serial, place.warp * warp_size + of_lane, line, does};
+    };
+    const ProductKind kind = product_kinds_[op.line];
+    if (kind == ProductKind::product) {  // first_time looks at the first letter of a kind
+        // Not of A's registers: compilers move what computes them behind the fence, and ptxas sees to it.
+        for (uint32_t row : use.written) {
+            if (row / 64 >= products.writes.size()) continue;
+            const Products::Write& write = products.writes[row / 64];
+            if (write.frame != frame || write.fences != products.fences) continue;
+            if (!first_time("Fence", write.line, op.line)) continue;
+            const Who second = who(op.line, lane, "uses");
+            report("wgmma-fence", "", "", nullptr, 0, who(write.line, write.lane, "writes"), &second);
+        }
+    } else if (kind == ProductKind::none || kind == ProductKind::copy) {
+        for (const Product& product : products.under_way) {
+            if (product.frame != frame) continue;
+            const RegisterUse& held = uses[product.line];
+            const auto among = [](const std::vector<uint32_t>& rows, uint32_t row) {
+                return std::find(rows.begin(), rows.end(), row) != rows.end();
+            };
+            const auto owned = [&](const std::vector<uint32_t>& rows, bool writes) {
+                return std::any_of(rows.begin(), rows.end(), [&](uint32_t row) {
+                    return among(held.written, row) || (writes && among(held.read, row));
+                });
+            };
+            const bool writes = owned(use.written, true);
+            if (!writes && !owned(use.read, false)) continue;
+            if (!first_time("Register", product.line, op.line)) continue;
+            const Who second = who(op.line, lane, writes ? "writes" : "reads");
+            report("wgmma-register", "", "", nullptr, 0, who(product.line, product.lane, "owns"), &second);
+        }
+        // A copy is as old as what it copies: compilers put copies and constants behind the fence, and ptxas takes them away.
+        Products::Write write{frame, op.line, lane, products.fences};
+        if (kind == ProductKind::copy) {
+            const size_t from = use.read.empty() ? products.writes.size() : use.read[0] / 64;
+            write = from < products.writes.size() ? products.writes[from] : Products::Write{};
+        }
+        for (uint32_t row : use.written) {
+            if (row / 64 >= products.writes.size()) products.writes.resize(row / 64 + 1);
+            products.writes[row / 64] = write;
+        }
+    }
+}
+
+void Checker::product(const WarpPlace& place, const ProductEvent& event) {
+    if (!product_kinds_) return;
+    Block& own = block(place);
+    const uint32_t group = place.warp / warps_in_group * warps_in_group;
+    if (own.products.size() < group + warps_in_group) return;
+    Product made;
+    std::vector<uint32_t> first_mark(own.warps.size(), 0);  // by who writes: of what came after the product began
+    for (uint32_t w = group; w < group + warps_in_group; ++w) {
+        auto& all = own.products[w].under_way;
+        auto same = std::find_if(all.begin(), all.end(), [&](const Product& p) { return p.number == event.number; });
+        if (same == all.end()) continue;
+        first_mark[w] = same->first_mark;
+        if (w != place.warp) {
+            same->computed = true;
+            continue;
+        }
+        made = *same;
+        all.erase(same);
+    }
+    if (made.proxied.empty() || own.blind) return;
+    const uint32_t last = *std::max_element(first_mark.begin(), first_mark.end());
+    for (uint32_t w = 0; w < first_mark.size(); ++w)
+        if (w < group || w >= group + warps_in_group) first_mark[w] = last;
+    own.products[place.warp].computed_at = own.warps[place.warp].clock + 1;
+    uint64_t addresses[warp_size];
+    uint32_t count = 0;
+    auto flush = [&] {
+        if (count == 0) return;
+        const MemoryEvent read{.space = Space::shared,
+                               .access = Access::load,
+                               .lanes = count == warp_size ? all_lanes : (1u << count) - 1,
+                               .bytes = 16,
+                               .addresses = addresses,
+                               .asynchronous = true};
+        for (uint32_t i = count; i < warp_size; ++i) addresses[i] = addresses[0];
+        count = 0;
+        memory(place, *event.op, read);
+    };
+    for (uint32_t i = 0; i < event.count; ++i) {
+        const uint32_t at = event.places[i];
+        bool fine = true;
+        for (size_t cell = at >> own.shared.shift; fine && cell < (at + 16) >> own.shared.shift; ++cell) {
+            if (cell >= own.shared.cells()) break;
+            const uint32_t written = own.shared.written[cell], id = Cell::id(written);
+            if (id < own.marks.base()) continue;
+            const Mark& mark = own.marks[id];
+            const Who first{own.serial, mark.warp * warp_size + Cell::lane(written), mark.line, "writes"};
+            const Who second{own.serial, place.warp * warp_size + made.lane, made.line, "reads"};
+            fine = id < first_mark[mark.warp];
+            if (!fine) {
+                if (first_time("Operand", mark.line, made.line))
+                    report("wgmma-operand", "", "", nullptr, 0, first, &second);
+            } else if (!mark.pending && mark.clock >= made.proxied[mark.warp]) {
+                if (first_time("Proxy", mark.line, made.line))
+                    report("proxy-fence", "", "", nullptr, 0, first, &second);
+            }
+        }
+        if (!fine) continue;
+        addresses[count++] = at;
+        if (count == warp_size) flush();
+    }
+    flush();
+}
+
+}  // namespace softcuda::inspect
