@@ -21,6 +21,7 @@
 # softcuda, beyond its own tests:
 #
 #   make test-pycuda  PyCUDA's own test suite and examples
+#   make test-triton  Triton's kernels and programs on softcuda; fetches Triton into .cache (1 GB)
 #   make sweep        a corpus of CUDA C++ through NVIDIA's compilers 12.9 to 13.5, fetched into .cache (2 GB)
 #   make fuzz         parser, machine, driver and linker under libFuzzer; needs clang  (SECONDS=60 per target, TARGETS="load driver")
 #   make sanitize     the tests under AddressSanitizer and UBSan, or ThreadSanitizer  (ARGS=--thread; or for pytest)
@@ -35,7 +36,7 @@ PYTHON ?= $(shell .venv/bin/python -c '' 2>/dev/null && echo .venv/bin/python ||
 RUN := .venv/bin/python -m
 
 .PHONY: setup setup-site setup-print serve site site-next offline pdf audit test record try claims lint lock clean
-.PHONY: test-pycuda sweep fuzz sanitize bench wheel aarch64
+.PHONY: test-pycuda test-triton sweep fuzz sanitize bench wheel aarch64
 
 setup:
 	@$(PYTHON) tools/setup_env.py all
@@ -85,6 +86,11 @@ lock: setup-site
 
 test-pycuda: setup
 	@$(RUN) pytest -n 0 tests/pycuda $(ARGS)
+
+# Beside .venv, not in it: the set-up would take it out again, and nothing else needs it.
+test-triton: setup
+	@.venv/bin/uv pip install --quiet --python .venv/bin/python --target .cache/triton/packages --require-hashes --requirement requirements-triton.lock
+	@PYTHONPATH='$(CURDIR)/.cache/triton/packages' $(RUN) pytest tests/triton $(ARGS)
 
 sweep: setup
 	@.venv/bin/python tests/softcuda/sweep/header_forms.py --compilers all --forms

@@ -12,6 +12,8 @@ compile requirements.in requirements.lock
 UPGRADE='' compile requirements-site.in requirements-site.lock --constraints requirements.lock --no-annotate
 # Another host, tried beside MkDocs, on the same versions.
 UPGRADE='' compile requirements-next.in requirements-next.lock --constraints requirements.lock --no-annotate
+# Triton alone: its tests have everything else from .venv.
+compile requirements-triton.in requirements-triton.lock --no-annotate
 
 compile bench/requirements.in bench/requirements.lock --no-annotate
 

@@ -47,7 +47,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     started.add_argument("page", metavar="TRACK/ARTICLE", help="such as foundations/hello")
     started.add_argument("--title", help="in English (default: the article's name, as a draft)")
     started.add_argument("--title-zh", metavar="TITLE", help="in Chinese")
-    commands.add_parser("check", help="pages, records and claims, without running anything")
+    checked = commands.add_parser("check", help="pages, records and claims, without running anything")
+    checked.add_argument("--style", action="store_true", help="list words that stumble, too; they are no problems")
     follow = commands.add_parser("followed", help="note that a Chinese page follows what its English twin says now")
     follow.add_argument("pages", nargs="+", metavar="docs/zh/PAGE.md[#anchor]")
     linked = commands.add_parser("links", help="internal links of the built site; with --external, every other one too")
@@ -164,7 +165,7 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
     elif options.command == "claims":
         return claims(book, options.device, options.release)
     else:
-        return check(book)
+        return check(book, options.style)
     return 0
 
 
@@ -283,11 +284,14 @@ def links(book: Book, site: Path, outside: bool) -> int:
     return 1 if wrong else 0
 
 
-def check(book: Book) -> int:
+def check(book: Book, with_style: bool) -> int:
+    from warpbook.check import style
     from warpbook.check.checks import problems, waiting
 
     found = problems(book, [SOFTCUDA, PRIMARY])
     for line in [*found, *waiting(book, [PRIMARY])]:
         print(line)
+    if with_style:
+        print("\n".join(style.report(book)))
     print(f"{len(found)} problems" if found else "pages, records and claims are in order")
     return 1 if found else 0

@@ -1,11 +1,11 @@
 // Sum n numbers. Nine kernels from plain to fast; each changes one thing of the one before.
 //
 //   v0…v2  work in place in global memory (they overwrite their input)
-//   v3…v5  one tile of the input a block, in shared memory, then in registers
+//   v3…v5  one tile of the input per block, in shared memory, then in registers
 //   v6…v7  a fixed grid that strides over the input
 //   v8     the same, finished inside the one launch
 //
-// v0…v7 write one partial sum a block; the caller launches the kernel again on those until one is left.
+// v0…v7 write one partial sum per block; the caller launches the kernel again on those until one is left.
 // Compile with -DELEMENT=int for integers. Blocks have BLOCK threads, v7 and v8 any multiple of 32.
 
 #ifndef ELEMENT
@@ -109,7 +109,7 @@ __global__ void reduce_v3(const T* data, T* out, Index n) {
 // --8<-- [end:v3]
 
 // --8<-- [start:v4]
-// Two elements a thread, added on the way in: half as many blocks, trees and barriers.
+// Two elements per thread, added on the way in: half as many blocks, trees and barriers.
 __global__ void reduce_v4(const T* data, T* out, Index n) {
     __shared__ T tile[BLOCK];
     int t = threadIdx.x;
@@ -157,7 +157,7 @@ __global__ void reduce_v5(const T* data, T* out, Index n) {
 // --8<-- [end:v5]
 
 // --8<-- [start:v6]
-// The grid has the size of the device, not of the data. A thread adds up its stride; one tree a block.
+// The grid has the size of the device, not of the data. A thread adds up its stride; one tree per block.
 __global__ void reduce_v6(const T* data, T* out, Index n) {
     Index step = (Index)gridDim.x * BLOCK;
     T x = 0;
@@ -198,7 +198,7 @@ __global__ void reduce_v8(const T* data, T* partial, unsigned* arrived, T* out, 
 // --8<-- [end:v8]
 
 // --8<-- [start:atomic]
-// v7, finished by one atomic a block, in the order in which the blocks happen to end. *out must be 0.
+// v7, finished by one atomic per block, in the order in which the blocks happen to end. *out must be 0.
 __global__ void reduce_atomic(const T* data, T* out, Index n) {
     T x = block_sum(wide_sum<4>(data, n));
     if (threadIdx.x == 0) atomicAdd(out, x);

@@ -1,5 +1,5 @@
 // The last warp of a tree in shared memory, as decks wrote it before Volta, and as it must be written since.
-constexpr int BLOCK = 64;  // one tile of 64 numbers a block, one warp of threads left to add it up
+constexpr int BLOCK = 64;  // one tile of 64 numbers per block, one warp of threads left to add it up
 extern "C" {
 
 // --8<-- [start:wrong]

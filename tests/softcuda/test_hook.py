@@ -210,6 +210,70 @@ def test_libraries_get_no_sentence_where_none_is_wanted(run, no_device, librarie
     assert run(IMPORTS, LD_LIBRARY_PATH=no_device, PYTHONPATH=libraries, **{name: value}).stderr == ""
 
 
+# --- Triton, of which there is only its version here (tests/triton has the real one) ---------------------------------
+
+
+@pytest.fixture
+def triton(tmp_path):
+    """triton("3.9.0"): a folder with that version."""
+
+    def make(version: str) -> str:
+        (tmp_path / "triton.py").write_text(f"__version__ = {version!r}\n")
+        return str(tmp_path)
+
+    return make
+
+
+TRITON_VARIABLES = "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH"
+SHOW_VARIABLES = f"import os\nprint([os.environ.get(name) for name in {TRITON_VARIABLES}])\n"
+
+
+def test_triton_finds_the_stand_ins_and_the_library(run, no_device, soft):
+    done = run("import pycuda.driver\n" + SHOW_VARIABLES, LD_LIBRARY_PATH=no_device)
+    tools = _toolkit.stand_in() / "ptxas", _toolkit.stand_in() / "ptxas-blackwell"
+    assert done.stdout == f"{[*map(str, tools), str(soft.parent)]}\n"
+
+
+def test_with_a_real_driver_triton_gets_its_own_tools_back(run, real, triton, soft):
+    """Beside a GPU nothing of softcuda's is left, also in a child of a program on softcuda."""
+    inherited = dict(
+        zip(TRITON_VARIABLES, [str(_toolkit.stand_in() / "ptxas"), "/mine", str(soft.parent)], strict=True)
+    )
+    done = run("import triton\n" + SHOW_VARIABLES, LD_LIBRARY_PATH=real, PYTHONPATH=triton("3.9.0"), **inherited)
+    assert (done.stdout, done.stderr) == ("[None, '/mine', None]\n", "")
+
+
+OLD = "Triton 3.7.1 is too old: softcuda runs Triton 3.8 and newer: pip install 'triton>=3.8'"
+
+
+def test_a_triton_that_is_too_old_finds_no_device_and_one_line_says_why(run, no_device, triton):
+    done = run("import triton\nprint('goes on')", LD_LIBRARY_PATH=no_device, PYTHONPATH=triton("3.7.1"))
+    assert (done.stdout, done.stderr) == ("goes on\n", f"softcuda: {OLD}\n")
+
+
+def test_where_softcuda_is_asked_for_a_triton_that_is_too_old_ends_the_import(run, no_device, triton):
+    done = run("import triton", LD_LIBRARY_PATH=no_device, PYTHONPATH=triton("3.7.1"), SOFTCUDA="force")
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[-1] == f"softcuda._select.SelectError: softcuda: {OLD}"
+
+
+def test_a_triton_that_has_become_another_is_one_line(run, no_device, triton):
+    done = run("import triton", LD_LIBRARY_PATH=no_device, PYTHONPATH=triton("9.0.0"))
+    assert done.returncode != 0
+    last = done.stderr.splitlines()[-1]
+    assert "softcuda: cannot give Triton 9.0.0 its driver (" in last
+    assert last.endswith("; softcuda was tried with Triton 3.8.0 and 3.9.0")
+
+
+def test_looking_whether_triton_is_there_chooses_nothing(run, no_device, triton):
+    done = run("import importlib.util; print(importlib.util.find_spec('triton').name)", LD_LIBRARY_PATH=no_device,
+               PYTHONPATH=triton("3.9.0"))  # fmt: skip
+    assert (done.stdout, done.stderr) == ("triton\n", "")
+
+
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_multiprocessing_workers_use_it_and_do_not_repeat_the_line(run, no_device, tmp_path, method):
     module = tmp_path / "work.py"

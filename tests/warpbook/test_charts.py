@@ -103,6 +103,42 @@ def test_the_ladder_is_every_rate_beside_the_copy(values):
     assert "各版本在 NVIDIA H200 上的有效带宽" in draw("ladder", "x", "zh", values)
 
 
+def test_a_ladder_up_to_a_rung_keeps_the_scale_and_marks_the_rung(values):
+    whole, part = draw("ladder", "x", "en", values), draw("ladder upto=v1", "x", "en", values)
+    widths = [re.findall(r'wb-bar__fill" [^>]*width="([\d.]+%)"', made) for made in (whole, part)]
+    assert widths[1] == widths[0][:2]
+    assert part.count("wb-bar--rung") == 1 and part.index("wb-bar--rung") > part.index("v0")
+    assert "<table" not in part and "The ladder up to v1" in part
+    with pytest.raises(BookError, match='chart:ladder upto=v9: no rung "v9"; there are: v0, v1, torch'):
+        draw("ladder upto=v9", "x", "en", values)
+
+
+def profiled(kernel: str, loads: float, hits: float = 50.0) -> dict:
+    metrics = {
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": loads / 32,
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": 0,
+        "lts__t_sector_hit_rate.pct": hits,
+        "dram__bytes_read.sum": 256 * KIB**2,
+        "dram__bytes_write.sum": KIB**2,
+    }
+    return recorded.launch(kernel, metrics)
+
+
+def test_traffic_is_drawn_as_the_counters_have_it(small):
+    launches = [profiled("a", 2040 * KIB**2, 80.01), profiled("b", 256 * KIB**2)]
+    recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py --profile": launches})
+    made = draw("traffic a b", "x", "zh", Values(small)).replace("\u00a0", " ")
+    assert rows(made)[1:] == [
+        ["a", "1.99 GiB", "0 B", "80.0 %", "256 MiB", "1 MiB"],
+        ["b", "256 MiB", "0 B", "50.0 %", "256 MiB", "1 MiB"],
+    ]
+    assert "加载" in made and "命中 80.0 %" in made and made.count("var(--wb-bar)") == 4
+    with pytest.raises(BookError, match='chart:traffic c: no counters of a kernel "c"'):
+        draw("traffic c", "x", "en", Values(small))
+    with pytest.raises(BookError, match="4 kernels do not fit side by side"):
+        draw("traffic a b a b", "x", "en", Values(small))
+
+
 def test_bars_are_values_by_name(values):
     made = draw(
         'bars v0.rate torch.rate reference=copy.rate labels="naïve|torch" title="Two & the copy"', "x", "en", values
@@ -248,7 +284,7 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
 @pytest.mark.parametrize(
     ("chart", "said"),
     [
-        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline, timeline, heatmap, graph'),
+        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline, timeline, heatmap, graph, traffic'),
         ('curve a title="x', 'chart:curve a title="x: a quotation mark is not closed'),
         ("curve", "chart:curve: names nothing to draw"),
         ("curve a", 'chart:curve a: no series "a" in records/nvidia-h200/x.json; there are: latency, read.sweep, '

@@ -48,7 +48,7 @@ def three(small, write):
         write(
             f"docs/en/{'second' if name == 'c' else 'first'}/{name}.md",
             f'---\nsummary: "What {name} says."\n---\n\n# {name.upper()}\n\n!!! goals "You will be able to"\n'
-            f'    - do [{name}](#x).\n\n!!! needs "You need"\n    - {need}.\n\n{"word " * 2000}\n',
+            f'    - do [{name}](#x).\n\n!!! needs "You need"\n    - {need}.\n\n{"word " * 1000}\n',
         )
     return small
 

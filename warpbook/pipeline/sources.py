@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from markdown import Markdown
@@ -10,7 +11,7 @@ from markdown.preprocessors import Preprocessor
 from warpbook.exercises import box, overview
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
-from warpbook.source import changes, errata, glossary, tracks
+from warpbook.source import changes, errata, glossary, reading, tracks
 from warpbook.source.pages import EXPRESSION, Line
 
 WRITTEN = ("exercise",)  # directives with a name that become Markdown
@@ -36,6 +37,9 @@ class Sources(Preprocessor):
                 text = context.tried(where, partial(listed, alone[1], context))
                 context.parsed.directives += [(alone[1], text)] if alone[1].startswith(box.DIRECTIVE) else []
                 out += [Line(one, page.name, line.number, line.page_number) for one in text.split("\n")]
+            elif i not in page.fenced and reading.DIVE.match(line.text):
+                time = reading.shown(reading.dive(page, i), context.language)
+                out.append(replace(line, text=f'{line.text.rstrip()[:-1]} · {time}"'))
             else:
                 out.append(line)
         return ["" if i < context.parsed.first else line.text for i, line in enumerate(out)]

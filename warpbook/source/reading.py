@@ -1,12 +1,14 @@
-"""How long a page takes to read: a count by a stated rule, not a measurement.
+"""How long a page takes a reader who tries things: a count by a stated rule, not a measurement.
 
-    prose       200 words a minute; Han characters 400 a minute; a formula or a piece of code in a line is one word
-    code        20 lines a minute, blank ones and comments included: it is what the page is about
-    drawing     half a minute: a figure, a chart, an interactive figure, a table of claims, a kernel's line counters
-    formula     ten seconds, where it stands on a line of its own
+    prose       100 words per minute; Han characters 200 per minute; a formula or a piece of code in a line is one word
+    code        10 lines per minute, blank ones and comments included: it is what the page is about
+    drawing     a minute: a figure, a chart, an interactive figure, a table of claims
+    formula     twenty seconds, where it stands on a line of its own
 
-Footnotes, what stands in the front matter and what blocks print are not counted, and neither is the time to do the
-exercises. A time is shown in steps of five minutes; that of a track or a path is the sum of those shown.
+What the page shows folded is not counted: answers, line counters and deep dives, whose own time stands beside their
+title. Neither are a chart that repeats another one as far as a rung (`upto=`), footnotes, what stands in the front
+matter, what blocks print, and the time to do the exercises. A time is shown in steps of five minutes; that of a track
+or a path is the sum of those shown.
 """
 
 from __future__ import annotations
@@ -20,16 +22,18 @@ from warpbook.numbers import BLANK
 from warpbook.source.pages import EXPRESSION, Page
 from warpbook.source.prose import ASIDE, TECHNICAL, prose
 
-WORDS_A_MINUTE = 200
-HAN_A_MINUTE = 400
-CODE_LINES_A_MINUTE = 20
-MINUTES_A_DRAWING = 0.5
-MINUTES_A_FORMULA = 1 / 6
+WORDS_PER_MINUTE = 100
+HAN_PER_MINUTE = 200
+CODE_LINES_PER_MINUTE = 10
+MINUTES_PER_DRAWING = 1
+MINUTES_PER_FORMULA = 1 / 3
 STEP = 5  # minutes
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-DRAWN = re.compile(r"(?:chart|figure|explore|lines|counters):|claims\Z")
+DRAWN = re.compile(r"(?!chart:.*\bupto=)(?:chart|figure|explore|counters):|claims\Z")
+FOLD = re.compile(r"^(?P<indent> *)\?\?\? ")
+DIVE = re.compile(r'^ *\?\?\? dive "(?P<title>.+)"\s*$')
 FORMULA = re.compile(r"^\$\$\s*$.*?^\$\$\s*$|^\$\$.+\$\$$", re.MULTILINE | re.DOTALL)
 SHOWN = {
     "en": ("{minutes} min", "{hours} h", "{hours} h {minutes} min"),
@@ -38,21 +42,53 @@ SHOWN = {
 
 
 def exact(page: Page) -> float:
-    """Minutes by the rule, before any rounding."""
-    texts = [line.text for i, line in enumerate(page.lines) if i not in page.fenced]
+    """Minutes by the rule, before any rounding, without what is folded."""
+    folded = {i for start in folds(page) for i in fold(page, start)}
+    return count(page, [i for i in range(len(page.lines)) if i not in folded])
+
+
+def folds(page: Page) -> list[int]:
+    """Where a folded section begins (`??? type "title"`), from 0; one within another is part of it."""
+    out: list[int] = []
+    for i, line in enumerate(page.lines):
+        if i not in page.fenced and FOLD.match(line.text) and not (out and i in fold(page, out[-1])):
+            out.append(i)
+    return out
+
+
+def fold(page: Page, start: int) -> range:
+    """The lines of the folded section that begins at `start`."""
+    opening = FOLD.match(page.lines[start].text)
+    assert opening is not None
+    indent = opening["indent"] + "    "
+    end = start + 1
+    while end < len(page.lines) and (not page.lines[end].text.strip() or page.lines[end].text.startswith(indent)):
+        end += 1
+    return range(start, end)
+
+
+def dive(page: Page, start: int) -> int:
+    """Minutes of the deep dive that begins at `start`, at least one; a fold within it counts."""
+    return max(1, round(count(page, list(fold(page, start)))))
+
+
+def count(page: Page, numbers: list[int]) -> float:
+    """Minutes for these lines of the page (from 0)."""
+    wanted = set(numbers)
+    texts = [page.lines[i].text for i in numbers if i not in page.fenced]
     alone = [match[1] for text in texts if (match := EXPRESSION.fullmatch(text.strip()))]
-    code = sum(len(block.lines) for block in page.blocks)
-    text = prose(page)
+    code = sum(len(block.lines) for block in page.blocks if block.start in wanted)
+    text = "\n".join(line if i in wanted else "" for i, line in enumerate(prose(page).split("\n")))
     text = re.sub(f"{TECHNICAL}+(?:\n{TECHNICAL}+)+", " ", text)  # a formula on lines of its own has its own rule
     text = re.sub(f"{TECHNICAL}+", " x ", text).replace(ASIDE, " ")
     han = len(HAN.findall(text))
     words = len(WORD.findall(HAN.sub(" ", text))) + sum(len(EXPRESSION.findall(line)) for line in texts) - len(alone)
     return (
-        words / WORDS_A_MINUTE
-        + han / HAN_A_MINUTE
-        + code / CODE_LINES_A_MINUTE
-        + MINUTES_A_DRAWING * sum(bool(DRAWN.match(what)) for what in alone)
-        + MINUTES_A_FORMULA * len(FORMULA.findall("\n".join(texts)))
+        words / WORDS_PER_MINUTE
+        + han / HAN_PER_MINUTE
+        + code / CODE_LINES_PER_MINUTE
+        + MINUTES_PER_DRAWING * sum(bool(DRAWN.match(what)) for what in alone)
+        + MINUTES_PER_FORMULA * len(FORMULA.findall("\n".join(texts)))
     )
 
 

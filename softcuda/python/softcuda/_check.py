@@ -97,6 +97,32 @@ HINTS = {
     "leak": "free it (DeviceAllocation.free()) or drop the last reference before the context ends",
 }
 
+# Where the lines are Python, of a Triton kernel.
+TRITON_HINTS = {
+    "race": "put tl.debug_barrier() between the two {accesses}: what one thread of a program stores, another may load",
+    "race in one line": "same line, written by one thread and read by another: put tl.debug_barrier() between the load"
+    " and the store, or load into registers first",
+    "writes in one line": "same line, several threads write one element: mask all stores but one, make the offsets"
+    " differ, or use an atomic (tl.atomic_add)",
+    "race between blocks": "programs run in any order and at once: use atomics (tl.atomic_add, tl.atomic_max, …), give"
+    " each program elements of its own, or leave the second step to another launch",
+    "race in one instruction": "lanes write different values to one place and which one stays is not defined:"
+    " make the offsets differ, or use an atomic (tl.atomic_add)",
+    "reduction": "the compiler's reduction: with fused multiply-adds the lanes that store one sum differ in its last"
+    " bit; enable_fp_fusion=False at the launch (or TRITON_DEFAULT_FP_FUSION=0) makes them equal",
+    "async-copy": "the compiler places the waits for copies, unless the kernel is written in Gluon: there, wait"
+    " (async_copy.wait_group) before the shared memory is read",
+    "uninitialised global": "the memory was allocated and not written (gpuarray.empty, mem_alloc): fill it first"
+    " (gpuarray.zeros), or mask the load",
+    "uninitialised shared": "the compiler fills shared memory, unless the kernel is written in Gluon: there, store"
+    " before the load",
+    "out-of-bounds": "mask the access, e.g. tl.load(pointer + offsets, mask=offsets < n), and check the size of the"
+    " allocation against the grid",
+    "leak": "drop the last reference before the program ends, or call .free() on a DeviceAllocation",
+}
+TRITON_HINTS["warp-synchronous"] = TRITON_HINTS["race"]
+TRITON_HINTS["warp-synchronous in one line"] = TRITON_HINTS["race in one line"]
+
 
 def place(who: Finding) -> str:
     return f"{who['file']}:{who['line']}" if who["line"] else f"PTX line {who['ptx_line']}"
@@ -104,6 +130,12 @@ def place(who: Finding) -> str:
 
 def same_place(finding: Finding) -> bool:
     return "second" in finding and place(finding["first"]) == place(finding["second"])
+
+
+def of_triton(finding: Finding) -> bool:
+    """Whether the kernel is Triton's: it came with its Python source (_ptxas.py), which Numba's do not."""
+    first = finding.get("first", {})
+    return (first.get("file") or "").endswith(".py") and bool(first.get("source"))
 
 
 def thread(who: Finding) -> str:
@@ -140,9 +172,10 @@ def sentence(finding: Finding) -> str:
     if kind in ("race", "warp-synchronous", "async-copy") and second:
         if what == "one instruction":
             return f"{thread(first)} and {thread(second)} write different values to one address at {place(first)}"
+        barrier = "barrier" if of_triton(finding) else "__syncwarp()"
         ending = {
             "race": "nothing orders the two",
-            "warp-synchronous": "both are lanes of one warp with no __syncwarp() between",
+            "warp-synchronous": f"both are lanes of one warp with no {barrier} between",
             "async-copy": "the asynchronous copy need not have arrived",
         }[kind]
         return f"{does(first)}, {does(second)}, and {ending}"
@@ -196,23 +229,27 @@ def where(finding: Finding) -> str:
 
 def hint(finding: Finding) -> str:
     kind, what = finding["kind"], finding.get("what", "")
-    if kind in ("race", "warp-synchronous") and same_place(finding) and (atomic := update(finding["first"]["source"])):
+    python = of_triton(finding)
+    hints = HINTS | TRITON_HINTS if python else HINTS
+    one_place = kind in ("race", "warp-synchronous") and same_place(finding)
+    if one_place and not python and (atomic := update(finding["first"]["source"])):
         who = "blocks" if what == "blocks" else "lanes" if kind == "warp-synchronous" else "threads"
         return f"same line, read and written by several {who}: use {atomic}"
     if kind == "race" and what == "blocks":
-        return HINTS["race between blocks"]
+        return hints["race between blocks"]
     if kind == "race" and what == "one instruction":
-        return HINTS["race in one instruction"]
-    if kind in ("race", "warp-synchronous") and same_place(finding):
+        reduces = python and finding.get("space") == "shared"
+        return hints["reduction" if reduces else "race in one instruction"]
+    if one_place:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
-            return HINTS["writes in one line"]
-        return HINTS[f"{kind} in one line"]
-    if kind == "async-copy" and f"{kind} {what}" in HINTS:
+            return hints["writes in one line"]
+        return hints[f"{kind} in one line"]
+    if kind == "async-copy" and not python and f"{kind} {what}" in HINTS:
         return HINTS[f"{kind} {what}"]
     if kind == "uninitialised":
-        return HINTS[f"uninitialised {finding['space']}"]
+        return hints[f"uninitialised {finding['space']}"]
     known = "first" in finding and finding["first"]["line"]
-    return HINTS.get(kind, "").format(accesses="lines" if known else "accesses")
+    return hints.get(kind, "").format(accesses="lines" if known else "accesses")
 
 
 SUBSCRIPT = r"\[(?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*\]"

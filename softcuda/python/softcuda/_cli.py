@@ -12,6 +12,7 @@ import subprocess
 import sys
 import types
 from importlib import metadata
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from softcuda import __version__, _hook, _host, _output, _select, _toolkit
@@ -19,14 +20,15 @@ from softcuda._usage import USAGE, check_program, check_seed, help_on, help_on_a
 
 
 class Bystanders:
-    """First on sys.meta_path: finds nothing, and says of libraries that cannot use softcuda that they see no device.
+    """First on sys.meta_path: says of libraries that cannot use softcuda that they see no device, and follows Triton.
 
-    The import hook says so too, but not with SOFTCUDA_QUIET; and a checkout on PYTHONPATH has no hook.
+    The import hook does so too, but is silent with SOFTCUDA_QUIET; and a checkout on PYTHONPATH has no hook.
     """
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name in _hook.COMPILED:
             _hook.warn_of_compiled(name)
+        return _hook.notice(name) if name in _hook.FOLLOWED else None
 
 
 def run(arguments: list[str]) -> int:
@@ -179,6 +181,7 @@ def info() -> int:
         rows.append(("mixed packages", mixture))
     rows.append(("PyCUDA", version_of("pycuda")))
     rows.append(("Numba", version_of("numba-cuda")))
+    rows.append(("Triton", version_of("triton")))
     rows.append(("NVRTC", nvrtc()))
     rows.append(("profiles", ", ".join(f"{key} ({each['name']})" for key, each in _toolkit.profiles().items())))
     width = max(len(key) for key, _ in rows)

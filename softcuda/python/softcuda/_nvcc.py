@@ -44,6 +44,8 @@ TAKES_VALUE = set(
     """.split()  # noqa: SIM905
 )
 
+PTXAS = "ptxas(?:-blackwell)?"  # its messages begin with the name of its file; Triton has two
+
 # What PyCUDA's SourceModule puts around a source.
 WRAPPER = (b'extern "C" {\n', b"\n}\n")
 
@@ -154,13 +156,13 @@ def split_ptxas_info(text: str) -> tuple[dict[tuple[int, str], str], str]:
     notes, messages = {}, []
     kernel, figures = (0, ""), {}
     for line in text.splitlines(keepends=True):
-        if match := re.match(r"ptxas info\s*: Compiling entry function '(.+)' for 'sm_(\d+)", line):
+        if match := re.match(rf"{PTXAS} info\s*: Compiling entry function '(.+)' for 'sm_(\d+)", line):
             kernel, figures = (int(match[2]), match[1]), {}
         elif match := re.match(r"\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+)", line):
             # Device functions that were not inlined follow with their own; the kernel's figures come first.
             for key, value in zip(("stack", "spill_stores", "spill_loads"), match.groups(), strict=True):
                 figures.setdefault(key, int(value))
-        elif match := re.match(r"ptxas info\s*: Used (\d+) registers(.*)", line):
+        elif match := re.match(rf"{PTXAS} info\s*: Used (\d+) registers(.*)", line):
             figures["registers"] = int(match[1])
             for key, pattern in (("shared", r"(\d+) bytes smem"), ("barriers", r"used (\d+) barriers")):
                 found = re.search(pattern, match[2])
@@ -168,7 +170,7 @@ def split_ptxas_info(text: str) -> tuple[dict[tuple[int, str], str], str]:
             order = ("registers", "shared", "spill_stores", "spill_loads", "stack", "barriers")
             words = " ".join(f"{key}={figures.get(key, 0)}" for key in order)
             notes[kernel] = f"// softcuda: kernel={kernel[1]} {words}"
-        elif not re.match(r"ptxas info\s*: (?!\()", line):  # "(C7508) ..." is advice, and stays
+        elif not re.match(rf"{PTXAS} info\s*: (?!\()", line):  # "(C7508) ..." is advice, and stays
             messages.append(line)
     return notes, "".join(messages)
 
@@ -180,7 +182,7 @@ def name_source(message: str, ptx: str) -> str:
     out = []
     for line in message.splitlines(keepends=True):
         out.append(line)
-        if match := re.match(r"ptxas .*, line (\d+)", line):
+        if match := re.match(rf"{PTXAS} .*, line (\d+)", line):
             for above in reversed(lines[: int(match[1])]):
                 if found := re.match(r"\s*\.loc\s+(\d+)\s+(\d+)", above):
                     out.append(f"softcuda: this comes from {files.get(found[1], '?')}, line {found[2]}\n")
@@ -238,8 +240,12 @@ def source_note(path: str) -> str:
         return ""
     if wrapped:
         text = text[len(WRAPPER[0]) : -len(WRAPPER[1])] + b"\n"
+    return packed_note(os.path.relpath(path), text)
+
+
+def packed_note(name: str, text: bytes) -> str:
     packed = binascii.b2a_base64(zlib.compress(text, 9), newline=False).decode()
-    return f"// softcuda: source={os.path.relpath(path)} text={packed}"
+    return f"// softcuda: source={name} text={packed}"
 
 
 def target(ptx: str) -> int:

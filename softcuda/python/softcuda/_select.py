@@ -85,9 +85,28 @@ def set_path(soft: bool) -> None:
         os.environ["SOFTCUDA_PYTHON"] = sys.executable or ""
         if toolkit:
             os.environ["SOFTCUDA_TOOLKIT"] = str(toolkit)
+        os.environ.update(triton_variables())
     elif toolkit and not _toolkit.which("nvcc", skip=_toolkit.stand_in()):
         entries.append(str(toolkit / "bin"))
+    if not soft:
+        forget_triton()
     os.environ["PATH"] = os.pathsep.join(entries)
+
+
+def triton_variables() -> dict[str, str]:
+    """Triton's own settings: its compiler's last step, which is to leave PTX, and the driver that it launches with."""
+    tools = {"TRITON_PTXAS_PATH": "ptxas", "TRITON_PTXAS_BLACKWELL_PATH": "ptxas-blackwell"}
+    variables = {name: str(_toolkit.stand_in() / tool) for name, tool in tools.items()}
+    if library := _toolkit.library():
+        variables["TRITON_LIBCUDA_PATH"] = str(library.parent)
+    return variables
+
+
+def forget_triton() -> None:
+    """Take back what a parent process on softcuda has set for Triton."""
+    for name, value in triton_variables().items():
+        if os.environ.get(name) == value:
+            del os.environ[name]
 
 
 def load_soft() -> ctypes.CDLL:
@@ -182,11 +201,16 @@ def activate(choice: Choice) -> None:
 _active: Choice | None = None
 
 
-def activate_once() -> Choice:
+def chosen() -> Choice | None:
+    """What holds in this process; None: nothing has been chosen yet."""
+    return _active
+
+
+def activate_once(choice: Choice | None = None) -> Choice:
     """Choose and activate; once a process has done so, nothing more happens.  SelectError as in `activate`."""
     global _active
     if _active is None:
-        choice = choose()
+        choice = choice or choose()
         activate(choice)
         _active = choice
     return _active

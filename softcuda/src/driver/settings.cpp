@@ -39,9 +39,9 @@ constexpr std::string_view names[] = {
     "SOFTCUDA_INSPECT",  // from softcuda's commands to the driver, and so is _TRACE
     "SOFTCUDA_LIBRARY",  // another libcuda.so.1
     "SOFTCUDA_MEMORY",  "SOFTCUDA_OPTIMISE",
-    "SOFTCUDA_PYTHON",  // from the Python package to its nvcc, and so is _TOOLKIT
+    "SOFTCUDA_PYTHON",  // from the Python package to its nvcc and ptxas, and so are _TOOLKIT and _TRITON
     "SOFTCUDA_QUIET",   "SOFTCUDA_SEED",     "SOFTCUDA_SIMD",  "SOFTCUDA_THREADS",
-    "SOFTCUDA_TIMEOUT", "SOFTCUDA_TOOLKIT",  "SOFTCUDA_TRACE",
+    "SOFTCUDA_TIMEOUT", "SOFTCUDA_TOOLKIT",  "SOFTCUDA_TRACE", "SOFTCUDA_TRITON",
 };
 
 // Letters to change, put in, leave out, or swap with their neighbour to make one of the other.

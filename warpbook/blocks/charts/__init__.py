@@ -1,12 +1,14 @@
 """Charts drawn at build from records, as inline SVG that follows the page: its language, its colours, its width.
 
     {{ chart:ladder }}                                    every *.rate of the program that also measures copy.rate
+    {{ chart:ladder upto=v3 }}                            its first rungs, with the last one marked
     {{ chart:bars a.time b.time reference=copy.time }}    named values
     {{ chart:curve read.sweep write.sweep }}              recorded series
     {{ chart:roofline v3 v8 }}                            v3.intensity and v3.flops, below the device's ceilings
     {{ chart:timeline overlap.gantt rowlabel="SM" }}      recorded spans
     {{ chart:heatmap weights rowlabel="query" }}          a recorded table of numbers, or of zeros and ones
     {{ chart:graph dfa }}                                 recorded nodes and edges
+    {{ chart:traffic reduce_v0 reduce_v3 }}               what kernels moved between SM, L1, L2 and DRAM, as counted
 
 Options follow the names as `key=value`; a value with blanks stands in double quotes: `title="Reading, by size"`.
 Every chart takes `title` (its caption) and, but for the ladder, `labels="one|two"`, in the page's language; a
@@ -29,17 +31,19 @@ from warpbook.blocks.charts.heatmap import heatmap
 from warpbook.blocks.charts.roofline import roofline
 from warpbook.blocks.charts.source import Source
 from warpbook.blocks.charts.timeline import timeline
+from warpbook.blocks.charts.traffic import traffic
 from warpbook.book import BookError
 from warpbook.records.values import Values
 
 CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
-    "ladder": (ladder, ("title",)),
+    "ladder": (ladder, ("title", "upto")),
     "bars": (bars, ("title", "labels", "reference")),
     "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel")),
     "roofline": (roofline, ("title", "labels", "ceilings")),
     "timeline": (timeline, ("title", "labels", "rows", "rowlabel", "xlabel", "scale")),
     "heatmap": (heatmap, ("title", "labels", "rows", "columns", "rowlabel", "columnlabel", "scale")),
     "graph": (graph, ("title", "labels", "layout")),
+    "traffic": (traffic, ("title", "labels")),
 }
 
 

@@ -23,6 +23,7 @@ WORDS = {
         "share": "Of {name}",
         "copy": "the copy",
         "label": "copy",
+        "step": "The ladder up to {rung}",
         "spread": "Spread",
         "B/s": "Bandwidth",
         "s": "Time",
@@ -38,6 +39,7 @@ WORDS = {
         "share": "与{name}之比",
         "copy": "拷贝",
         "label": "拷贝",
+        "step": "到 {rung} 为止的各版本",
         "spread": "波动范围",
         "B/s": "带宽",
         "s": "时间",
@@ -46,6 +48,7 @@ WORDS = {
     },
 }
 ROW, BAR = 38, 10  # px: height of a row, and of the bar in it
+STEP_ROW = 28  # of a ladder up to one of its rungs, which stands beside that rung's section
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,37 @@ def ladder(source: Source) -> str:
     _, part = source.values.holder(record, source.article, "values", "copy.rate", "value")
     names = [name for name in part["values"] if name.endswith(".rate") and name != "copy.rate"]
     found = [Bar(label := name.removesuffix(".rate"), source.value(name), kind_of(label)) for name in names]
+    if "upto" in source.options:
+        return step(source, found, Bar(words["label"], source.value("copy.rate")), source.options["upto"])
     title = source.options.get("title", words["ladder"].format(device=records.device_name(record)))
     return drawn(source, found, Bar(words["label"], source.value("copy.rate")), title, words["rung"], words["copy"])
+
+
+def step(source: Source, found: list[Bar], reference: Bar, rung: str) -> str:
+    """The ladder as far as `rung`, its last bar marked, on the scale of the whole ladder; the whole has the table."""
+    labels = [bar.label for bar in found]
+    if rung not in labels:
+        raise BookError(f'no rung "{rung}"; there are: {", ".join(labels)}')
+    climbed = found[: labels.index(rung) + 1]
+    title = source.options.get("title", WORDS[source.language]["step"].format(rung=rung))
+    full = full_scale([*found, reference])
+    shapes = []
+    for i, bar in enumerate(climbed):
+        kind = "rung" if bar is climbed[-1] else "other"
+        shapes.append(shape(Bar(bar.label, bar.value, kind), i * STEP_ROW, 13, 17, full, reference))
+    at = percent(reference.value.number / full)
+    height = STEP_ROW * len(climbed) + 2
+    shapes += [
+        f'<line class="wb-reference" x1="{at}" x2="{at}" y1="{i * STEP_ROW + 15}" y2="{i * STEP_ROW + 29}"/>'
+        for i in range(len(climbed))
+    ]
+    svg = f'<svg role="img" aria-label="{html.escape(title)}" width="100%" height="{height}">{"".join(shapes)}</svg>'
+    return figure(svg, title, "", source.language)
+
+
+def full_scale(bars: list[Bar]) -> float:
+    """What the whole width of a chart stands for."""
+    return (max(max(bar.value.number, bar.value.high or 0.0) for bar in bars) or 1.0) * 1.005
 
 
 def kind_of(label: str) -> str:
@@ -97,21 +129,11 @@ def bars(source: Source) -> str:
 def drawn(source: Source, found: list[Bar], reference: Bar | None, title: str, head: str, of: str) -> str:
     words = WORDS[source.language]
     unit = found[0].value.unit
-    every = [bar.value for bar in found] + ([reference.value] if reference else [])
-    full = (max(max(value.number, value.high or 0.0) for value in every) or 1.0) * 1.005
+    full = full_scale([*found, *([reference] if reference else [])])
     shapes, rows = [], []
     for i, bar in enumerate(found):
-        y, number = i * ROW, bar.value.number
-        shown = quantity(number, unit)
-        share = quantity(100 * number / reference.value.number, "%") if reference and reference.value.number else ""
-        shapes.append(
-            f'<g class="wb-bar wb-bar--{bar.kind}"><text x="0" y="{y + 17}">{html.escape(bar.label)}</text>'
-            f'<text class="wb-bar__value" x="100%" y="{y + 17}" text-anchor="end">'
-            f"{shown}{' · ' if share else ''}{share}</text>"
-            f'<rect class="wb-bar__track" x="0" y="{y + 24}" width="100%" height="{BAR}" rx="2"/>'
-            f'<rect class="wb-bar__fill" x="0" y="{y + 24}" width="{percent(number / full)}" height="{BAR}" rx="2"/>'
-            f"{spread(bar.value, full, y)}</g>"
-        )
+        shown, share = quantity(bar.value.number, unit), share_of(bar, reference)
+        shapes.append(shape(bar, i * ROW, 17, 24, full, reference))
         rows.append([bar.label, shown, *([share] if reference else []), between(bar.value)])
     height = ROW * len(found)
     if reference:
@@ -139,11 +161,32 @@ def drawn(source: Source, found: list[Bar], reference: Bar | None, title: str, h
     return figure(svg, title, table(heads, rows), source.language)
 
 
-def spread(value: Value, full: float, y: float) -> str:
+def share_of(bar: Bar, reference: Bar | None) -> str:
+    """A bar's value as a percentage of the reference; empty without one."""
+    if not reference or not reference.value.number:
+        return ""
+    return quantity(100 * bar.value.number / reference.value.number, "%")
+
+
+def shape(bar: Bar, y: float, baseline: float, top: float, full: float, reference: Bar | None) -> str:
+    """A row that begins at `y`: name and value on `baseline`, the bar at `top`, both counted from y."""
+    number, share = bar.value.number, share_of(bar, reference)
+    at = f'y="{y + top:g}"'
+    return (
+        f'<g class="wb-bar wb-bar--{bar.kind}"><text x="0" y="{y + baseline:g}">{html.escape(bar.label)}</text>'
+        f'<text class="wb-bar__value" x="100%" y="{y + baseline:g}" text-anchor="end">'
+        f"{quantity(number, bar.value.unit)}{' · ' if share else ''}{share}</text>"
+        f'<rect class="wb-bar__track" x="0" {at} width="100%" height="{BAR}" rx="2"/>'
+        f'<rect class="wb-bar__fill" x="0" {at} width="{percent(number / full)}" height="{BAR}" rx="2"/>'
+        f"{spread(bar.value, full, y + top)}</g>"
+    )
+
+
+def spread(value: Value, full: float, top: float) -> str:
     """A thin line from the low end of the spread to the high one, where it is wide enough to be seen."""
     if value.low is None or value.high is None or (value.high - value.low) / full < 0.006:
         return ""
-    middle = y + 24 + BAR / 2
+    middle = top + BAR / 2
     x1, x2 = percent(value.low / full), percent(value.high / full)
     return f'<line class="wb-spread" x1="{x1}" x2="{x2}" y1="{middle}" y2="{middle}"/>'
 

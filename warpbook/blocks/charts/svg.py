@@ -117,12 +117,10 @@ def percent(share: float) -> str:
 
 
 def figure(drawing: str, caption: str, data: str, language: str) -> str:
+    """A chart with its caption and its numbers; `data` is empty where another chart of the page has the same ones."""
     caption = re.sub(r"\b\d{4}-\d\d-\d\d\b", r"<time>\g<0></time>", html.escape(caption))  # not cut at a hyphen
-    return (
-        f'<figure class="wb-chart">{drawing}'
-        f'<details class="wb-data"><summary>{DATA[language]}</summary>{data}</details>'
-        f"<figcaption>{caption}</figcaption></figure>"
-    )
+    details = f'<details class="wb-data"><summary>{DATA[language]}</summary>{data}</details>' if data else ""
+    return f'<figure class="wb-chart">{drawing}{details}<figcaption>{caption}</figcaption></figure>'
 
 
 def sheet(width: float, height: float, drawing: str, said: str) -> str:
