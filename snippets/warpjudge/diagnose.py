@@ -293,8 +293,8 @@ def row_factor(failure: Failure) -> Cause | None:
         if used.sum() < 2:
             continue
         ratios = got[row][used] / want[row][used]
-        if not np.allclose(ratios, ratios[0], rtol=1e-4):
-            return None
+        if abs(ratios[0]) < 1e-30 or not np.allclose(ratios, ratios[0], rtol=1e-4):
+            return None  # rows of zeros are a constant
         if abs(ratios[0] - 1) > 1e-3:
             factors[row] = float(ratios[0])
     if not factors:

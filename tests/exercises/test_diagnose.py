@@ -74,6 +74,11 @@ def test_rows_with_a_factor_each_share_something_wrong() -> None:
     assert (cause.name, cause.values["row"], cause.values["factor"]) == ("row-factor", 1, "2")
 
 
+def test_a_matrix_of_zeros_is_a_constant_and_no_multiple() -> None:
+    want = np.array([[-1.0, -2.0, -3.0], [4.0, 5.0, 6.0]])
+    assert cause_of(failure(want, np.zeros_like(want))).name == "constant"
+
+
 def test_counts_are_not_said_to_come_from_elsewhere_by_chance() -> None:
     want = np.tile([1, 2, 3], 20)
     assert cause_of(failure(want, np.tile([3, 1, 1], 20))).name == "different"
