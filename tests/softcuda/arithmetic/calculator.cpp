@@ -91,6 +91,7 @@ class Calculator : public Decoder {
     void remember(Row, const Op&) override {}
     Row run_row(size_t) override { unsupported("no runs here"); }
     int sm() const override { return 90; }
+    const std::string& target() const override { return target_; }
     std::optional<int64_t> stride(size_t) const override { return std::nullopt; }
     void set_affine_exec(Exec) override {}
     [[noreturn]] void unsupported(const std::string& why) override {
@@ -107,6 +108,7 @@ class Calculator : public Decoder {
         if (any ? r.bytes < wanted : r.bytes != wanted) throw LoadError("a register of the wrong size");
         return {r.offset, uint8_t(r.bytes)};
     }
+    const std::string target_ = "sm_90a";
     std::vector<Register> registers_;
     std::vector<std::byte> frame_;
     std::vector<std::shared_ptr<const void>> kept_;
