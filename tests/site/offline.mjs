@@ -64,8 +64,9 @@ export default async function look(tools, base) {
   await language(reading, base, WORDS.zh);
   await step("the choice of a device", async () => {
     await page.locator(".wb-switch button[data-device=softcuda]").first().click();
-    await page.locator(".md-footer__link--next").click();
-    await page.waitForURL((url) => url.href.includes("zh/models/attention/index.html"));
+    const next = page.locator(".md-footer__link--next"), address = new URL(await next.getAttribute("href"), page.url()).href;
+    await next.click();
+    await page.waitForURL(address);
     same("device", await page.locator(".wb-switch button[aria-pressed=true]").first().getAttribute("data-device"), "softcuda");
   });
   await step("a record", async () => {
