@@ -109,6 +109,7 @@ def test_a_ladder_up_to_a_rung_keeps_the_scale_and_marks_the_rung(values):
     assert widths[1] == widths[0][:2]
     assert part.count("wb-bar--rung") == 1 and part.index("wb-bar--rung") > part.index("v0")
     assert "<table" not in part and "The ladder up to v1" in part
+    assert "v1 3.00 TB/s, 75.0 %</desc>" in part.replace("\u00a0", " ")
     with pytest.raises(BookError, match='chart:ladder upto=v9: no rung "v9"; there are: v0, v1, torch'):
         draw("ladder upto=v9", "x", "en", values)
 

@@ -72,7 +72,7 @@ def ladder(source: Source) -> str:
 
 
 def step(source: Source, found: list[Bar], reference: Bar, rung: str) -> str:
-    """The ladder as far as `rung`, its last bar marked, on the scale of the whole ladder; the whole has the table."""
+    """The ladder as far as `rung`, its last bar marked, on the scale of the whole ladder; <desc> has its numbers."""
     labels = [bar.label for bar in found]
     if rung not in labels:
         raise BookError(f'no rung "{rung}"; there are: {", ".join(labels)}')
@@ -89,7 +89,13 @@ def step(source: Source, found: list[Bar], reference: Bar, rung: str) -> str:
         f'<line class="wb-reference" x1="{at}" x2="{at}" y1="{i * STEP_ROW + 15}" y2="{i * STEP_ROW + 29}"/>'
         for i in range(len(climbed))
     ]
-    svg = f'<svg role="img" aria-label="{html.escape(title)}" width="100%" height="{height}">{"".join(shapes)}</svg>'
+    said = "; ".join(
+        f"{bar.label} {quantity(bar.value.number, bar.value.unit)}, {share_of(bar, reference)}" for bar in climbed
+    )
+    svg = (
+        f'<svg role="img" aria-label="{html.escape(title)}" width="100%" height="{height}"><desc>{html.escape(said)}'
+        f"</desc>{''.join(shapes)}</svg>"
+    )
     return figure(svg, title, "", source.language)
 
 
