@@ -61,12 +61,29 @@ def elsewhere(tmp_path_factory) -> Path:
     return folder
 
 
+# What C code prints reaches Jupyter through a pipe that a thread reads. On a busy machine a cell may be over before, and
+# nbclient takes nothing for a cell that is over, where a reader's Jupyter does.
+STARTUP = """
+def wait_for_printf(*_):
+    import fcntl, struct, termios, time
+    end = time.monotonic() + 10
+    while time.monotonic() < end and struct.unpack("i", fcntl.ioctl(1, termios.FIONREAD, bytes(4)))[0]:
+        time.sleep(0.01)
+    time.sleep(0.03)  # what has been read is on its way
+get_ipython().events.register("post_run_cell", wait_for_printf)
+del wait_for_printf
+"""
+
+
 def run_in_jupyter(text: str, elsewhere: Path, folder: Path) -> list[str]:
     """What each code cell of a notebook prints, run from top to bottom on softcuda in an empty folder."""
     path = folder / "taken.ipynb"
     path.write_text(text, "utf-8")
     empty = folder / "empty"
     empty.mkdir()
+    startup = folder / "ipython" / "profile_default" / "startup" / "wait.py"
+    startup.parent.mkdir(parents=True)
+    startup.write_text(STARTUP)
     strange = ("PYTHON", "SOFTCUDA", "JUPYTER", "PYTEST", "VIRTUAL_ENV")  # with PYTEST_…, Jupyter leaves printf alone
     env = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
     env |= {"SOFTCUDA": "force", "PATH": f"{elsewhere / 'bin'}:{os.defpath}", "IPYTHONDIR": str(folder / "ipython")}
