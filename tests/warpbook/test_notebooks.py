@@ -61,8 +61,8 @@ def elsewhere(tmp_path_factory) -> Path:
     return folder
 
 
-# What C code prints reaches Jupyter through a pipe that a thread reads. On a busy machine a cell may be over before, and
-# nbclient takes nothing for a cell that is over, where a reader's Jupyter does.
+# What C code prints reaches Jupyter through a pipe that a thread reads. On a busy machine a cell may be over before;
+# nbclient then takes nothing more for it, where a reader's Jupyter does.
 STARTUP = """
 def wait_for_printf(*_):
     import fcntl, struct, termios, time
