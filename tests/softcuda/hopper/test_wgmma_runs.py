@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import native
 import pytest
 
 from hopper.cases import read_archive
@@ -27,13 +28,10 @@ def record(folder: Path, family: str, *options: str, **settings: str) -> tuple[d
     return header, results
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"SOFTCUDA_SIMD": "avx2"}, {"SOFTCUDA_SIMD": "generic", "SOFTCUDA_OPTIMISE": "none"}],
-    ids=["best", "avx2", "generic"],
-)
-def test_products_are_the_hardwares(settings: dict[str, str], tmp_path: Path) -> None:
-    header, mine = record(tmp_path, "products", **settings)
+@pytest.mark.parametrize("level", native.levels())
+def test_products_are_the_hardwares(level: str, tmp_path: Path) -> None:
+    slow = {"SOFTCUDA_OPTIMISE": "none"} if level == "generic" else {}
+    header, mine = record(tmp_path, "products", SOFTCUDA_SIMD=level, **slow)
     _, theirs = read_archive(HERE / "golden" / "products.npz")
     assert not header["refused"]
     assert [name for name in theirs if mine[name].digest != theirs[name].digest] == []

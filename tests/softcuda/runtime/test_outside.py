@@ -3,9 +3,11 @@
     git clone https://github.com/NVIDIA/cuda-samples FOLDER/cuda-samples
     git clone https://github.com/karpathy/llm.c      FOLDER/llm.c
     git clone https://github.com/siboehm/SGEMM_CUDA  FOLDER/SGEMM_CUDA
+    git clone https://github.com/NVIDIA/cutlass      FOLDER/cutlass
 
-They are compiled as they are; of llm.c and SGEMM_CUDA, copies with smaller matrices and fewer repetitions.  All check
-their own results.  Those two include cuBLAS: outside/ has the little that they need of it.
+They are compiled as they are; of llm.c and SGEMM_CUDA, copies with smaller matrices and fewer repetitions.  Those two
+include cuBLAS: outside/ has the little that they need of it.  All check their own results; CUTLASS's examples have no
+check, and get one.
 """
 
 from __future__ import annotations
@@ -164,3 +166,37 @@ def test_llm_c(tmp_path, name):
         if "Invalid kernel number" in said or "only supported for fp32" in said:  # compiled for bfloat16
             continue
         assert (done.returncode, "mismatch" in said.lower()) == (0, False), f"{kernel}: {said}"
+
+
+# Of CUTLASS: what `softcuda check` says of each.  In wgmma_sm90.cu no barrier and no proxy fence stands between the
+# copies of other threads and the products that read them.
+HOPPER = {"wgmma_sm90": "no fence.proxy.async before a wgmma", "wgmma_tma_sm90": "nothing found"}
+COMPARED = """thrust::host_vector<TC> cute_result = d_C;
+  int wrong = 0;
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int q = 0; q < k; ++q) {
+        float a = h_A[transA == 'N' ? i + q * m : q + i * k], b = h_B[transB == 'T' ? j + q * n : q + j * k];
+        sum += double(a) * b;
+      }
+      wrong += !(std::abs(float(cute_result[i + j * m]) - sum) <= 1e-3 * (1 + std::abs(sum)));
+    }
+  printf("%d wrong\\n", wrong);"""
+
+
+@pytest.mark.parametrize("name", HOPPER)
+def test_cutes_products_on_hopper(tmp_path, name):
+    cutlass = Path(FOLDER, "cutlass")
+    text = (cutlass / "examples" / "cute" / "tutorial" / "hopper" / f"{name}.cu").read_text()
+    text = text.replace("timing_iterations = 100", "timing_iterations = 1")
+    (tmp_path / f"{name}.cu").write_text(text.replace("thrust::host_vector<TC> cute_result = d_C;", COMPARED))
+    words = ["-arch=sm_90a", "-std=c++17", "-O2", "--expt-relaxed-constexpr"]
+    include = [f"-I{cutlass / 'include'}", f"-I{cutlass / 'tools' / 'util' / 'include'}"]
+    done = softcuda("nvcc", *words, *include, f"{name}.cu", "-o", name, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for layout in ("NT", "TN"):
+        done = softcuda("run", f"./{name}", "256", "256", "128", *layout, cwd=tmp_path)
+        assert done.returncode == 0 and "\n0 wrong" in "\n" + done.stdout, done.stdout + done.stderr
+    done = softcuda("check", f"./{name}", "256", "256", "128", *"NT", cwd=tmp_path)
+    assert HOPPER[name] in done.stdout + done.stderr
