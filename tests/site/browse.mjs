@@ -5,8 +5,6 @@ import { ready } from "./page.mjs";
 
 const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme: "dark", width: 1280 }, narrow: { colorScheme: "light", width: 390 } };
 
-const COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
-
 // Of one language: a page, what is wrong with it, and what goes to an address and looks in one of those ways.
 async function reader(context, base, problems) {
   const page = await context.newPage(), waiting = new Set();
@@ -72,8 +70,7 @@ function drawn() {
   return wrong;
 }
 
-// `rules`: of axe; without, all.
-async function whole({ page, told }, axe, rules, languages, language, scheme) {
+async function whole({ page, told }, axe, languages, language, scheme) {
   const shown = await page.evaluate(() => {
     const prose = () => { // code and formulas may hold what looks like one left as written
       const article = document.querySelector("article")?.cloneNode(true);
@@ -96,7 +93,7 @@ async function whole({ page, told }, axe, rules, languages, language, scheme) {
   if (shown.alternates !== [...languages, "x-default"].sort().join()) told(`hreflang names ${shown.alternates}`);
   if (shown.missing) told(`${shown.missing} numbers missing`);
   await page.evaluate(axe);
-  const { violations } = await page.evaluate((runOnly) => axe.run({ resultTypes: ["violations"], runOnly }), rules);
+  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] })); // all rules; only these in full
   for (const { id, nodes } of violations)
     told(`axe: ${id}: ${nodes.length}: ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary?.split("\n")[1] ?? ""}`);
 }
@@ -154,14 +151,14 @@ export default async function look({ kept, axe }, base, pair) {
     const context = await kept(i, { viewport: { width: 1280, height: 900 } });
     const one = await reader(context, base, problems), here = pair[language], there = pair[language === "en" ? "zh" : "en"];
     await one.go(here, "dark");
-    await whole(one, axe, COLOURS, languages, language, "dark"); // all else is as in the light
+    await whole(one, axe, languages, language, "dark");
     await one.go(here, "narrow");
     await narrow(one);
     await one.go(here, "light", "?a=1");
-    await whole(one, axe, undefined, languages, language, "light");
-    if (there !== undefined) { // there and back
-      await change(one, language === "en" ? "h3" : "h2", there);
-      await change(one, language === "en" ? "h3" : "", here);
+    await whole(one, axe, languages, language, "light");
+    for (const kind of there === undefined ? [] : language === "en" ? ["h3"] : ["h2", ""]) { // there and back
+      await change(one, kind, there);
+      await change(one, kind, here);
     }
     if (language === "en") await chooseDevice(one);
     await one.page.evaluate(() => (localStorage.clear(), sessionStorage.clear()));
