@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +19,7 @@ HERE = Path(__file__).parent
 
 def record(folder: Path, family: str, *options: str, **settings: str) -> tuple[dict, dict]:
     command = [sys.executable, HERE / "record.py", folder, "--family", family, *options]
-    environment = os.environ | {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1"} | settings
+    environment = native.clean_environment() | {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1"} | settings
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     header, results = read_archive(folder / f"{family}.npz")
@@ -64,7 +63,10 @@ def test_an_instruction_counts_as_on_hardware(tmp_path: Path) -> None:
     names = [name for name in hardware if name.startswith("wgmma")]
     command = [sys.executable, "-m", "softcuda", "profile", "--json", tmp_path / "counted.json", HERE / "counters.py"]
     done = subprocess.run(
-        [*command, "--launch", *names], capture_output=True, text=True, env=os.environ | {"SOFTCUDA_QUIET": "1"}
+        [*command, "--launch", *names],
+        capture_output=True,
+        text=True,
+        env=native.clean_environment() | {"SOFTCUDA_QUIET": "1"},
     )
     assert done.returncode == 0, done.stderr
     counted = {made["kernel"]: made["metrics"] for made in json.loads((tmp_path / "counted.json").read_text())}

@@ -4,11 +4,11 @@ mbarriers between a producer and two consumers, wgmma; and `softcuda check` find
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
+import native
 import pytest
 
 PROGRAM = r'''
@@ -77,7 +77,7 @@ def gemm(tmp_path: Path):
 
     def run(*arguments: object, before: tuple[object, ...] = ()) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *before, tmp_path / "gemm.py", BENCH, *arguments]
-        settings = os.environ | {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1"}
+        settings = native.clean_environment() | {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "1"}
         return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=settings, timeout=120)
 
     return run

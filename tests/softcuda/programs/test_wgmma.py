@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import native
 import numpy as np
 import pycuda.driver as cuda
 import pytest
@@ -198,7 +199,7 @@ ERRORS = {
 def test_misuse_is_an_error_of_one_line(name: str) -> None:
     body, block, words = ERRORS[name]
     text = FAILING.format(path=[os.path.dirname(__file__), *sys.path], body=body, block=block)
-    environment = os.environ | {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "0"}
+    environment = native.clean_environment() | {"SOFTCUDA": "force", "SOFTCUDA_QUIET": "0"}
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment, timeout=60)
     assert "raised" in done.stdout, done.stdout + done.stderr
     (told,) = [line for line in done.stderr.splitlines() if re.search(words, line)]
