@@ -39,7 +39,11 @@ export default async function look(tools, base) {
   const told = (what) => problems.push({ page: where(), scheme: "light", what });
   const same = (what, got, want) => JSON.stringify(got) === JSON.stringify(want) || told(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}`);
   page.on("request", (request) => /^(file|data|blob|about):/.test(request.url()) || told(`request to ${request.url()}`));
-  page.on("requestfailed", (request) => told(`cannot be had: ${request.url()}: ${request.failure().errorText}`));
+  // ERR_ABORTED is no missing file (that is ERR_FILE_NOT_FOUND): a click led to the next page before this one had loaded.
+  page.on("requestfailed", (request) => {
+    const { errorText } = request.failure();
+    if (errorText !== "net::ERR_ABORTED") told(`cannot be had: ${request.url()}: ${errorText}`);
+  });
   page.on("console", (message) => message.type() === "error" && told(`console: ${message.text()}`));
   page.on("pageerror", (error) => told(`script: ${error.message}`));
 
