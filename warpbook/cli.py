@@ -47,6 +47,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     started.add_argument("page", metavar="TRACK/ARTICLE", help="such as foundations/hello")
     started.add_argument("--title", help="in English (default: the article's name, as a draft)")
     started.add_argument("--title-zh", metavar="TITLE", help="in Chinese")
+    shown = commands.add_parser("sass", help="a kernel's source lines beside the SASS that the compiler makes of them")
+    shown.add_argument("file", metavar="snippets/ARTICLE/FILE.cu")
+    shown.add_argument("--kernel", required=True, metavar="NAME")
+    shown.add_argument("--arch", default="sm_90", metavar="sm_90", help="default: sm_90")
+    shown.add_argument(
+        "-D", dest="options", metavar="NAME=VALUE", action="append", default=[], help="a macro, or maxrregcount=32"
+    )
+    shown.add_argument("--count", metavar="WHAT", action="append", default=[], help="print only this: FFMA, registers, …")
     checked = commands.add_parser("check", help="pages, records and claims, without running anything")
     checked.add_argument("--style", action="store_true", help="list words that stumble, too; they are no problems")
     follow = commands.add_parser("followed", help="note that a Chinese page follows what its English twin says now")
@@ -160,6 +168,8 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
             print(f"{target}: {', '.join(marked) or 'nothing had changed'}")
     elif options.command == "links":
         return links(book, options.site or book.root / "site", options.external)
+    elif options.command == "sass":
+        sass(book, options)
     elif options.command in ("try", "judge"):
         return exercise(book, options)
     elif options.command == "claims":
@@ -196,6 +206,20 @@ def new(book: Book, page: str, title: str | None, title_zh: str | None) -> None:
         f"after a change: make record ONLY={asked.name}, then .venv/bin/warpbook check\n"
         "its numbers wait for a GPU; you may commit it without them"
     )
+
+
+def sass(book: Book, options: argparse.Namespace) -> None:
+    from warpbook.blocks import sass_view
+    from warpbook.records import sass
+
+    file = options.file.removeprefix("./").removeprefix("snippets/")
+    one = sass.Wanted(file, options.kernel, sass.options_of([*options.options, f"arch={options.arch}"]))
+    if not options.count:
+        print(sass_view.text(book, one))
+        return
+    entry = sass.disassemble(book, one)
+    for what in options.count:
+        print(f"{what} {sass.count(entry, what)}")
 
 
 def offline_site(book: Book, site: Path) -> int:

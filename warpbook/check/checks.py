@@ -14,7 +14,7 @@ from warpbook.check import page_links, search_rank
 from warpbook.check.page_links import Rendered
 from warpbook.exports import plain
 from warpbook.pipeline.extension import parse
-from warpbook.records import claims, lines, records
+from warpbook.records import claims, lines, records, sass
 from warpbook.records.schema import nearest
 from warpbook.records.values import Values
 from warpbook.run.hashes import normal_kernel, normal_python
@@ -50,6 +50,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
         found(partial(parted, book, article))
         found(partial(unnamed, book, article))
         found(partial(lines.stale, book, article))
+        found(partial(sass.stale, book, article))
         for device in devices:
             if device == SOFTCUDA:
                 found(partial(records.stale, book, device, article))

@@ -11,17 +11,17 @@ from markdown.blockparser import BlockParser
 from markdown.blockprocessors import BlockProcessor
 from markdown.util import HTML_PLACEHOLDER_RE
 
-from warpbook.blocks import charts, devices, explore, ledger, line_counters, listings
+from warpbook.blocks import charts, devices, explore, ledger, line_counters, listings, sass_view
 from warpbook.blocks.claim_table import claim_table
 from warpbook.blocks.figures import figure, of_each
 from warpbook.book import BookError
 from warpbook.pipeline.parsed import Context
-from warpbook.records import lines
+from warpbook.records import lines, sass
 from warpbook.source.pages import Block
 
 DIRECTIVE = re.compile(
     r"^[ ]{0,3}\{\{[ \t]+(claims|notes|score|ledger|devices|"
-    r"lines:[\w#@./-]+|counters:[\w:#@./-]+|chart:[^{}\n]+?|explore:[^{}\n]+?|"
+    r"lines:[\w#@./-]+|sass:[^\s{}]+\.cuh?:\w+(?:\[[^\]\s]*\])?|counters:[\w:#@./-]+|chart:[^{}\n]+?|explore:[^{}\n]+?|"
     r"figure:[a-z0-9_-]+|output:[\w./-]+)[ \t]+\}\}[ \t]*$",
     re.MULTILINE,
 )
@@ -78,6 +78,11 @@ class Directives(BlockProcessor):
             if wanted is None:
                 raise BookError(f'"{text}" is not lines:KERNEL, lines:KERNEL#LAUNCH or lines:KERNEL@PROGRAM.py')
             return line_counters.fold_out(page, context.language, wanted, self.listing, context.root)
+        if kind == "sass":
+            asked = sass.parse(text)
+            if asked is None:
+                raise BookError(f'"{text}" is not sass:FILE.cu:KERNEL or sass:FILE.cu:KERNEL[MACRO=1,…]')
+            return sass_view.fold_out(page, context.language, asked, self.listing)
         if kind == "chart":
             return of_each(context.values, lambda one: charts.draw(name, page.article, context.language, one))
         if kind == "claims":

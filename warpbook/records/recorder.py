@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook.book import SOFTCUDA, Book, BookError
-from warpbook.records import claims, lines, profile, records
+from warpbook.records import claims, lines, profile, records, sass
 from warpbook.run import compare
 from warpbook.run.run import Run, present_device, run_page, run_program
 from warpbook.source.pages import Page, pair_of_pages
@@ -192,6 +192,9 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         out.append(
             Part(article, f"lines of {article}", fresh, partial(lines.record, book, article), lambda: None, 30.0)
         )
+    if not gpu and sass.wanted(pages):
+        fresh = not sass.stale(book, article)
+        out.append(Part(article, f"SASS of {article}", fresh, partial(sass.record, book, article), lambda: None, 5.0))
     return out
 
 

@@ -6,6 +6,7 @@
     {{ 2 GiB / copy.rate }}      0.51 ms        what follows from one: a time, bytes, a rate
     {{ softmax:online.rate }}    another article's
     {{ #reduce0.smsp__inst_executed.sum }}      a counter of a kernel's first profiled launch
+    {{ sass:reduction/reduce.cu:reduce_v0.BRA }}      a count of a kernel's SASS
     {{ claims }}  {{ chart:ladder }}  {{ figure:tree }}     on a line of their own
 
 Blanks inside the braces are required, so that LaTeX's `{{x}}` stays LaTeX's. Nothing is replaced in code.
@@ -23,7 +24,7 @@ from typing import Any
 from warpbook.book import PRIMARY, Book, BookError
 from warpbook.markup import attribute
 from warpbook.numbers import BLANK, GROUP, THIN, UNIT, quantity
-from warpbook.records import counters, records, schema
+from warpbook.records import counters, records, sass, schema
 from warpbook.source.pages import EXPRESSION
 
 CODE_OR_MATH = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<![\\$])\$(?![\s$])[^$]*?(?<!\s)\$|\\\(.*?\\\)")
@@ -46,6 +47,7 @@ class Value:
     low: float | None = None
     high: float | None = None
     second: float | None = None
+    compiled: bool = False  # a count of SASS: `device` is then who compiled it
 
 
 class Values:
@@ -80,6 +82,10 @@ class Values:
 
     def get(self, text: str, article: str) -> Value:
         """The value called `text` by a page of `article`. Raises BookError (without a place) if there is none."""
+        if text.startswith("sass:"):
+            number, compiler = sass.named_count(self.book, article, text)
+            where = self.book.relative(sass.path_of(self.book, article))
+            return Value(text, float(number), "count", compiler, "", where, compiled=True)
         match = NAME.match(text)
         if not match:
             raise BookError(f'"{text}" is not a name of a value')
@@ -137,8 +143,8 @@ class Values:
 # -- expressions -------------------------------------------------------------------------------------------------
 
 WORDS = {
-    "en": {"measured": "measured on", "spread": "spread", "second": "second run", "record": "record", "of": "from"},
-    "zh": {"measured": "测自", "spread": "波动范围", "second": "第二次运行", "record": "记录", "of": "计算自"},
+    "en": {"compiled": "counted in the SASS of", "measured": "measured on", "spread": "spread", "second": "second run", "record": "record", "of": "from"},
+    "zh": {"compiled": "按编译出的 SASS 计数：", "measured": "测自", "spread": "波动范围", "second": "第二次运行", "record": "记录", "of": "计算自"},
 }
 
 
@@ -146,7 +152,7 @@ def render(text: str, article: str, language: str, values: Values, root: str = "
     """HTML of one expression. `root` leads from the page to the site's root (`../../`)."""
     answer = evaluate(text, article, values)
     others: dict[str, Answer] = {}
-    for other in values.others:
+    for other in [] if all(value.compiled for value in answer.values) else values.others:
         try:
             others[other.device] = evaluate(text, article, other)
         except BookError:
@@ -214,7 +220,8 @@ def quotient(one: str, two: str) -> str:
 def describe(found: tuple[Value, ...], language: str) -> str:
     """Where the numbers are from, in a line or two for the tooltip."""
     words = WORDS[language]
-    lines = [f"{words['measured']} {found[0].device} · {found[0].date}"]
+    first = found[0]
+    lines = [f"{words['compiled']} {first.device}" if first.compiled else f"{words['measured']} {first.device} · {first.date}"]
     for value in found:
         bits = [quantity(value.number, value.unit)]
         if value.low is not None and value.high is not None:
