@@ -151,6 +151,10 @@ def profile(rng: np.random.Generator) -> None:
         run.launch(kernels[name])
         run.check(name)
         print(f"{name}: within its bound")
+    if gpu:
+        run = Run(rng, 2 * sms, 256, 4, FMAS // 4, 1 - 2.0**-12)
+        run.launch(wb.module("unrolling/chains.cu", LONG_UNROLL=2048).get_function("unroll_long"))
+        run.check("unroll_long")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Sum integers in loops that are unrolled 1 to 16 times, by a pragma or by the compiler: exact, then timed on a GPU.
 
-python sum.py             check; on a GPU also time 2^28 integers
-python sum.py --profile   launch each kernel once for a profiler
+python sums.py             check; on a GPU also time 2^28 integers
+python sums.py --profile   launch each kernel once for a profiler
 """
 
 import sys
@@ -15,7 +15,7 @@ BLOCK = 256
 STRIDED = ("sum_1", "sum_2", "sum_4", "sum_8", "sum_plain", "sum_unsigned", "tree_run_time", "tree_template")
 EACH = {"sum_one": 1, "sum_eight": 8}  # numbers per thread, in as many blocks as that takes
 
-module = wb.module("unrolling/sum.cu")
+module = wb.module("unrolling/sums.cu")
 kernels = {name: module.get_function(name) for name in (*STRIDED, *EACH)}
 sms = cuda.Context.get_device().multiprocessor_count
 
