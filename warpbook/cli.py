@@ -54,7 +54,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     shown.add_argument(
         "-D", dest="options", metavar="NAME=VALUE", action="append", default=[], help="a macro, or maxrregcount=32"
     )
-    shown.add_argument("--count", metavar="WHAT", action="append", default=[], help="print only this: FFMA, registers, …")
+    shown.add_argument(
+        "--count", metavar="WHAT", action="append", default=[], help="print only this: FFMA, registers, …"
+    )
     checked = commands.add_parser("check", help="pages, records and claims, without running anything")
     checked.add_argument("--style", action="store_true", help="list words that stumble, too; they are no problems")
     follow = commands.add_parser("followed", help="note that a Chinese page follows what its English twin says now")

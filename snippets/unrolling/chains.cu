@@ -16,9 +16,9 @@ __device__ void run(const float* x, float* out, int steps, float a, float b) {
 }
 // --8<-- [end:chains]
 
-#define KERNEL(NAME, CHAINS, UNROLL)                                                             \
+#define KERNEL(NAME, CHAINS, UNROLL)                                                           \
     extern "C" __global__ void NAME(const float* x, float* out, int steps, float a, float b) { \
-        run<CHAINS, UNROLL>(x, out, steps, a, b);                                                \
+        run<CHAINS, UNROLL>(x, out, steps, a, b);                                              \
     }
 
 // 32 FMAs per pass of the loop, in 1 to 16 chains

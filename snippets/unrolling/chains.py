@@ -128,7 +128,9 @@ def spilled(rng: np.random.Generator) -> None:
         t = measure(rng, name, kernels[name], 4, 64)
         wb.timing(name, t, flop=work(4))
         kernel = kernels[name]
-        print(f"{name:9} {kernel.num_regs} registers, {kernel.local_size_bytes} bytes of stack: {t.median * 1e3:.3f} ms")
+        print(
+            f"{name:9} {kernel.num_regs} registers, {kernel.local_size_bytes} bytes of stack: {t.median * 1e3:.3f} ms"
+        )
 
 
 def latency() -> None:
@@ -146,7 +148,14 @@ def profile(rng: np.random.Generator) -> None:
     for name in ("chains_1", "chains_4", "rolled", "unroll_8", "wide", "squeezed"):
         warps = 1 if name.startswith("chains") else 4
         width, block = WIDTH[name], min(256, 128 * warps)
-        run = Run(rng, (sms if gpu else 1) * 128 * warps // block, block, width, (FMAS if gpu else 1024) // width, 1 - 2.0**-12)
+        run = Run(
+            rng,
+            (sms if gpu else 1) * 128 * warps // block,
+            block,
+            width,
+            (FMAS if gpu else 1024) // width,
+            1 - 2.0**-12,
+        )
         run.poison()
         run.launch(kernels[name])
         run.check(name)

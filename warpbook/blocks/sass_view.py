@@ -1,7 +1,7 @@
 """SASS beside a kernel: each line of a listing with the machine instructions that the compiler made of it, folded.
 
-An author writes {{ sass:FILE.cu:KERNEL }} under a listing of that file; records/sass.py says more. `warpbook sass` prints
-the same for any kernel, without a page.
+An author writes {{ sass:FILE.cu:KERNEL }} under a listing of that file; records/sass.py says more. `warpbook sass`
+prints the same for any kernel, without a page.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ WORDS = {
         "no_spills": "no spills",
         "comma": ", ",
         "elsewhere": "from elsewhere",
-        "legend": "{kernel}: {instructions} instructions, of these {counts}{loop}. Compiled by nvcc {compiler} for {arch}. The "
-        "first column is the address in the program; L1, L2, … are targets of branches.",
+        "legend": "{kernel}: {instructions} instructions, of these {counts}{loop}. "
+        "Compiled by nvcc {compiler} for {arch}. The first column is the address in the program; L1, L2, … are targets of branches.",
         "loop": "; its longest inner loop has {}",
         "float": "{} floating-point",
         "memory": "{} memory",
@@ -38,7 +38,8 @@ WORDS = {
         "no_spills": "没有溢出",
         "comma": "，",
         "elsewhere": "来自别处的代码",
-        "legend": "{kernel}：共 {instructions} 条指令，其中{counts}{loop}。由 nvcc {compiler} 为 {arch} 编译。第一列是指令地址，L1、L2…是分支目标。",
+        "legend": "{kernel}：共 {instructions} 条指令，其中{counts}{loop}。"
+        "由 nvcc {compiler} 为 {arch} 编译。第一列是指令地址，L1、L2…是分支目标。",
         "loop": "；最长的内层循环有 {} 条",
         "float": "浮点 {} 条",
         "memory": "访存 {} 条",

@@ -5,8 +5,8 @@ An author writes, under a listing of CUDA code and on a line of its own,
     {{ sass:unrolling/chains.cu:chains_4 }}                    the kernel's SASS beside the lines of that listing
     {{ sass:unrolling/spill.cu:tile[TILE=16,maxrregcount=32] }}   compiled with a macro and an option of nvcc
 
-and in a sentence a count, {{ sass:unrolling/chains.cu:chains_4.FFMA }}. `make record` compiles and disassembles what the
-pages of an article name and keeps it in records/softcuda/sass/<article>.json, with the hash of the code. No GPU is
+and in a sentence a count, {{ sass:unrolling/chains.cu:chains_4.FFMA }}. `make record` compiles and disassembles what
+the pages of an article name and keeps it in records/softcuda/sass/<article>.json, with the hash of the code. No GPU is
 needed; the same compiler makes the same SASS in every run. blocks/sass_view.py shows it.
 """
 
@@ -42,10 +42,14 @@ ALLOWED = ("arch", "maxrregcount")  # of nvcc; all other names are macros, in ca
 
 # What a kernel's instructions are for, by the first part of their names; the first class that has it.
 CLASSES = {
-    "float": re.compile(r"F(FMA|ADD|MUL|MNMX|SET|SETP|SEL|CHK|SWZADD)\b|H(ADD|MUL|FMA|SET)|D(FMA|ADD|MUL|SETP)|MUFU|HMMA|HGMMA|DMMA"),
+    "float": re.compile(
+        r"F(FMA|ADD|MUL|MNMX|SET|SETP|SEL|CHK|SWZADD)\b|H(ADD|MUL|FMA|SET)|D(FMA|ADD|MUL|SETP)|MUFU|[HDQ]G?MMA"
+    ),
     "memory": re.compile(r"(LD|ST|ATOM|RED|CCTL|UBLK|UTMA|SUST|SULD|TEX|TLD)(?!C)"),
-    "control": re.compile(r"BRA|BRX|EXIT|BSSY|BSYNC|BREAK|CALL|RET|WARPSYNC|BAR|YIELD|JMP|NANOSLEEP|ERRBAR|MEMBAR|SYNCS|DEPBAR|BMOV"),
-}  # fmt: skip
+    "control": re.compile(
+        r"BRA|BRX|EXIT|BSSY|BSYNC|BREAK|CALL|RET|WARPSYNC|BAR|YIELD|JMP|NANOSLEEP|ERRBAR|MEMBAR|SYNCS|DEPBAR|BMOV"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -267,7 +271,9 @@ def renamed(found: list[Instruction]) -> Iterator[Instruction]:
 
 def resources(said: str, kernel: str) -> dict[str, int]:
     """What ptxas -v says of a kernel: registers per thread, bytes of stack, spills and static shared memory."""
-    part = re.search(rf"Compiling entry function '{re.escape(kernel)}'.*?(?=Compiling entry function|\Z)", said, re.DOTALL)
+    part = re.search(
+        rf"Compiling entry function '{re.escape(kernel)}'.*?(?=Compiling entry function|\Z)", said, re.DOTALL
+    )
     text = part[0] if part else ""
 
     def number(pattern: str) -> int:
@@ -419,5 +425,3 @@ def record(book: Book, article: str) -> str:
     made = {one.key: disassemble(book, one) for one in asked}
     write_json(path_of(book, article), {"format": FORMAT, "kernels": dict(sorted(made.items()))})
     return f"{len(made)} kernels"
-
-

@@ -143,8 +143,22 @@ class Values:
 # -- expressions -------------------------------------------------------------------------------------------------
 
 WORDS = {
-    "en": {"compiled": "counted in the SASS of", "measured": "measured on", "spread": "spread", "second": "second run", "record": "record", "of": "from"},
-    "zh": {"compiled": "按编译出的 SASS 计数：", "measured": "测自", "spread": "波动范围", "second": "第二次运行", "record": "记录", "of": "计算自"},
+    "en": {
+        "compiled": "counted in the SASS of",
+        "measured": "measured on",
+        "spread": "spread",
+        "second": "second run",
+        "record": "record",
+        "of": "from",
+    },
+    "zh": {
+        "compiled": "按编译出的 SASS 计数：",
+        "measured": "测自",
+        "spread": "波动范围",
+        "second": "第二次运行",
+        "record": "记录",
+        "of": "计算自",
+    },
 }
 
 
@@ -221,7 +235,11 @@ def describe(found: tuple[Value, ...], language: str) -> str:
     """Where the numbers are from, in a line or two for the tooltip."""
     words = WORDS[language]
     first = found[0]
-    lines = [f"{words['compiled']} {first.device}" if first.compiled else f"{words['measured']} {first.device} · {first.date}"]
+    lines = [
+        f"{words['compiled']} {first.device}"
+        if first.compiled
+        else f"{words['measured']} {first.device} · {first.date}"
+    ]
     for value in found:
         bits = [quantity(value.number, value.unit)]
         if value.low is not None and value.high is not None:
