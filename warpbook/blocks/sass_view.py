@@ -24,7 +24,8 @@ WORDS = {
         "comma": ", ",
         "elsewhere": "from elsewhere",
         "legend": "{kernel}: {instructions} instructions, of these {counts}{loop}. "
-        "Compiled by nvcc {compiler} for {arch}. The first column is the address in the program; L1, L2, … are targets of branches.",
+        "Compiled by nvcc {compiler} for {arch}. The first column is the address in the program; "
+        "L1, L2, … are targets of branches.",
         "loop": "; its longest inner loop has {}",
         "float": "{} floating-point",
         "memory": "{} memory",
