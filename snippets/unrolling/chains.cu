@@ -1,7 +1,7 @@
 // Fused multiply-adds in one or more independent chains per thread, in a loop that is rolled up or unrolled.
 
 // --8<-- [start:chains]
-// Each thread applies r = a r + b `steps` times to CHAINS numbers of its own. The chains do not depend on each other.
+// Applies r = a r + b `steps` times to CHAINS numbers of the thread's own.
 template <int CHAINS, int UNROLL>
 __device__ void run(const float* x, float* out, int steps, float a, float b) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
