@@ -213,9 +213,9 @@ def test_a_count_that_cannot_be_is_named_in_one_line(page, written, said):
 def test_what_a_reader_sees(page):
     shown = sass_view.fold_out(page, "en", WANTED, page.blocks[0])
     assert "40 registers, 16 bytes spilled</summary>" in shown
-    assert '<span>7         a[i] = twice(a[i]);\n</span><samp>0030 L1  <b class="m">LDG.E.64</b> R4' in shown
+    assert '<span>7         a[i] = twice(a[i]);\n</span><samp>    0030 L1  <b class="m">LDG.E.64</b> R4' in shown
     assert '0040     <b class="f">FADD</b> R5, R4, R4\n' in shown, "an inlined one, at the line of its call"
-    assert "<span>from elsewhere\n</span><samp>0060" in shown
+    assert "<span>from elsewhere\n</span><samp>    0060" in shown
     assert 'role="group" tabindex="0"' in shown or 'tabindex="0" role="group"' in shown
     assert "40 个寄存器，溢出 16 字节" in sass_view.fold_out(page, "zh", WANTED, page.blocks[0])
 

@@ -132,11 +132,11 @@ def drawn(found: list[Row], words: dict[str, str]) -> str:
 
 
 def marked(one: Instruction) -> str:
-    """An instruction on a line of its own: address, label, predicate, the opcode marked by its kind, operands."""
+    """An instruction on an indented line: address, label, predicate, the opcode marked by its kind, operands."""
     kind = f' class="{one.kind[0]}"' if one.kind != "other" else ""
     predicate = f"{one.predicate} " if one.predicate else ""
     operands = f" {html.escape(one.operands)}" if one.operands else ""
-    return f"{one.address:04x} {one.label:3} {predicate}<b{kind}>{one.opcode}</b>{operands}\n"
+    return f"    {one.address:04x} {one.label:3} {predicate}<b{kind}>{one.opcode}</b>{operands}\n"
 
 
 # -- in a terminal -----------------------------------------------------------------------------------------------------
