@@ -49,6 +49,16 @@ __global__ void sum_unsigned(const int* data, int* out, unsigned n) {
 }
 // --8<-- [end:unsigned]
 
+// --8<-- [start:pragma]
+__global__ void sum_unsigned_4(const int* data, int* out, unsigned n) {
+    unsigned step = gridDim.x * BLOCK;
+    int sum = 0;
+#pragma unroll 4
+    for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += step) sum += data[i];
+    finish(sum, out);
+}
+// --8<-- [end:pragma]
+
 // --8<-- [start:work]
 // One number per thread …
 __global__ void sum_one(const int* data, int* out, int n) {

@@ -12,7 +12,17 @@ import pycuda.driver as cuda
 import warpbench as wb
 
 BLOCK = 256
-STRIDED = ("sum_1", "sum_2", "sum_4", "sum_8", "sum_plain", "sum_unsigned", "tree_run_time", "tree_template")
+STRIDED = (
+    "sum_1",
+    "sum_2",
+    "sum_4",
+    "sum_8",
+    "sum_plain",
+    "sum_unsigned",
+    "sum_unsigned_4",
+    "tree_run_time",
+    "tree_template",
+)
 EACH = {"sum_one": 1, "sum_eight": 8}  # numbers per thread, in as many blocks as that takes
 
 module = wb.module("unrolling/sums.cu")
