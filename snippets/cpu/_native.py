@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 # -O2 with the vectoriser, not -O3, which may exchange loops: the order of loops is what we want to compare.
-FLAGS = ("-O2", "-ftree-vectorize", "-march=native", "-fopenmp", "-std=c11")
+FLAGS = ("-O2", "-ftree-vectorize", "-march=native", "-fopenmp", "-std=gnu11")
 SCALAR = ("-fno-tree-vectorize", "-fno-tree-slp-vectorize")
 
 

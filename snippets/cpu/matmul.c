@@ -43,17 +43,18 @@ void tiled(int64_t m, int64_t n, int64_t k, const float* restrict a, const float
 
 /* --8<-- [start:v4] */
 typedef float vector __attribute__((vector_size(32), aligned(4))); /* eight floats, at any address */
+#define UNROLLED _Pragma("GCC unroll 8")
 enum { RI = 4, RJ = 2, LANES = 8 };                                 /* C in registers: 4 rows of 2 vectors */
 
 static void tile(int64_t n, int64_t k, int64_t depth, const float* a, const float* b, float* c) {
     vector sum[RI][RJ];
-    for (int i = 0; i < RI; ++i)
-        for (int j = 0; j < RJ; ++j) sum[i][j] = *(const vector*)(c + i * n + j * LANES);
+    UNROLLED for (int i = 0; i < RI; ++i)
+        UNROLLED for (int j = 0; j < RJ; ++j) sum[i][j] = *(const vector*)(c + i * n + j * LANES);
     for (int64_t p = 0; p < depth; ++p) /* 2 vectors of B and 4 numbers of A serve 8 vector FMAs */
-        for (int i = 0; i < RI; ++i)
-            for (int j = 0; j < RJ; ++j) sum[i][j] += a[i * k + p] * *(const vector*)(b + p * n + j * LANES);
-    for (int i = 0; i < RI; ++i)
-        for (int j = 0; j < RJ; ++j) *(vector*)(c + i * n + j * LANES) = sum[i][j];
+        UNROLLED for (int i = 0; i < RI; ++i)
+            UNROLLED for (int j = 0; j < RJ; ++j) sum[i][j] += a[i * k + p] * *(const vector*)(b + p * n + j * LANES);
+    UNROLLED for (int i = 0; i < RI; ++i)
+        UNROLLED for (int j = 0; j < RJ; ++j) *(vector*)(c + i * n + j * LANES) = sum[i][j];
 }
 /* --8<-- [end:v4] */
 
