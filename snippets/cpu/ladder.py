@@ -1,6 +1,6 @@
 """Five steps of a matrix product on the CPU: check matmul.c at awkward sizes, then time each step beside NumPy.
 
-The rate of a step is that of its shortest run among 25 rounds, each of which runs every step once.
+The rate of a step is that of its shortest run among 51 rounds, each of which runs every step once.
 """
 
 import os
@@ -13,8 +13,9 @@ import warpbench as wb
 from _native import SCALAR, interleaved, library, pointer, size
 
 THREADS = 2
-ROUNDS = 25
+ROUNDS = 51
 N = K = 1000  # B takes 4 MB
+SMALL = 96  # a B of 36 KiB, which an L1 of 48 KiB holds
 # --8<-- [start:steps]
 plain, simd = library("matmul.c", *SCALAR), library("matmul.c")
 STEPS = {  # each function, and how many rows of C we time it on: few where it is slow
@@ -69,14 +70,17 @@ def measure(rng: np.random.Generator) -> None:
     for name, (step, m) in STEPS.items():
         problem, work[name] = Problem(rng, m, N, K), 2 * m * N * K
         ways[name] = lambda step=step, problem=problem: problem.run(step, problem.c)
+    for name in ("v1", "v2"):
+        problem, work[f"small_{name}"] = Problem(rng, SMALL, SMALL, SMALL), 2 * SMALL**3
+        ways[f"small_{name}"] = lambda step=STEPS[name][0], problem=problem: problem.run(step, problem.c)
     problem, work["numpy"] = Problem(rng, 48, N, K), 2 * 48 * N * K
     ways["numpy"] = lambda: np.matmul(problem.a, problem.b, out=problem.c)
-    print(f"\n{'':8}{'GFLOP/s':>10}    median")
+    print(f"\n{'':10}{'GFLOP/s':>10}    median")
     for name, seconds in interleaved(ways, ROUNDS).items():
         rate, usual = work[name] / seconds[0], work[name] / seconds[ROUNDS // 2]
         wb.value(f"{name}.flops", rate, "flop/s", (usual, rate))
         wb.value(f"{name}.time", 2e9 / rate, "s")  # of 10^9 multiply-adds
-        print(f"{name:8}{rate / 1e9:10.2f}{usual / 1e9:10.2f}")
+        print(f"{name:10}{rate / 1e9:10.2f}{usual / 1e9:10.2f}")
 
 
 if __name__ == "__main__":
