@@ -148,7 +148,8 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         entry.setdefault("clocks", {}).update(clocks)
         code = records.program_hash(book, path)
         before = kept["programs"].get(program, {})
-        kept["programs"][program] = {"code": code, **now(machine), "seconds": round(time.monotonic() - start, 1), **entry}
+        seconds = round(time.monotonic() - start, 1)
+        kept["programs"][program] = {"code": code, **now(machine), "seconds": seconds, **entry}
         words = carry_over(program, [code], [before["stdout"]], [entry["stdout"]]) if before.get("code") == code else ""
         return "; ".join(filter(None, [note, sagged(entry["clocks"]), words]))
 
