@@ -42,9 +42,9 @@ void tiled(int64_t m, int64_t n, int64_t k, const float* restrict a, const float
 /* --8<-- [end:v3] */
 
 /* --8<-- [start:v4] */
-typedef float vector __attribute__((vector_size(32), aligned(4))); /* eight floats, at any address */
+typedef float vector __attribute__((vector_size(32), aligned(4), may_alias)); /* eight floats, at any address */
+enum { RI = 4, RJ = 2, LANES = 8 }; /* C in registers: 4 rows of 2 vectors */
 #define UNROLLED _Pragma("GCC unroll 8")
-enum { RI = 4, RJ = 2, LANES = 8 };                                 /* C in registers: 4 rows of 2 vectors */
 
 static void tile(int64_t n, int64_t k, int64_t depth, const float* a, const float* b, float* c) {
     vector sum[RI][RJ];
