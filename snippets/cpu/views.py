@@ -59,5 +59,5 @@ if __name__ == "__main__":
     taken = interleaved({"loop": lambda: loop(*lists), "ufunc": lambda: np.add(one, two, out=out)}, ROUNDS)
     print(f"\n{'':8}{'ns':>8}    per number")
     for name, seconds in taken.items():
-        wb.value(f"{name}.time", seconds[0] / COUNT, "s", (seconds[0] / COUNT, seconds[ROUNDS // 2] / COUNT))
+        wb.value(f"{name}.time", seconds[0] / COUNT, "s", (seconds[0] / COUNT, seconds[len(seconds) // 2] / COUNT))
         print(f"{name:8}{1e9 * seconds[0] / COUNT:8.2f}")
