@@ -2,7 +2,7 @@
 
 It needs NumPy and PyCUDA only, so a reader can carry it along with a program.  A program
 
-* says with :func:`needs` what the device must have,
+* says with :func:`needs` what the device must have, or with :func:`measure_cpu` that it measures the CPU,
 * gets its kernels with :func:`source` or :func:`module`,
 * holds results against a reference with :func:`check`,
 * measures with :func:`time`,
@@ -48,6 +48,7 @@ _spans: dict[str, dict[str, Any]] = {}
 _matrices: dict[str, dict[str, Any]] = {}
 _graphs: dict[str, dict[str, Any]] = {}
 _clocks: list[float] = []  # MHz of the multiprocessors, before each timed launch
+_on_cpu = False  # whether what is measured is the CPU
 
 
 # --- Kernels ---------------------------------------------------------------------------------------------------------
@@ -114,6 +115,37 @@ def device() -> dict[str, Any]:
                 zip(("driver", "max_sm_clock", "max_memory_clock", "power_limit"), line.split(", "), strict=False)
             )
     return answer
+
+
+def measure_cpu() -> None:
+    """Say that this program measures the CPU and needs no GPU: its values are those of the machine's CPU.
+
+    Call it once, before anything is recorded. Such a program is recorded and judged where there is no GPU.
+    """
+    global _on_cpu
+    _on_cpu = True
+
+
+@functools.cache
+def cpu() -> dict[str, Any]:
+    """Who computed, for a program that measures the CPU: name, cores that it may use, and versions where known."""
+    import numpy
+
+    try:
+        said = Path("/proc/cpuinfo").read_text("utf-8", "replace")
+    except OSError:
+        said = ""
+    found = re.search(r"^model name\s*:\s*(.+)$", said, re.MULTILINE)
+    name = re.sub(r"\((?:R|TM)\)| CPU\b|\s*@.*", "", found[1]) if found else platform.processor() or platform.machine()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {
+        "name": f"{' '.join(name.split())}, {cores} {'core' if cores == 1 else 'cores'}",
+        "softcuda": False,
+        "cpu": platform.machine(),
+        "compiler": _said("cc", "--version"),
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+    }
 
 
 def _said(*command: str, match: str = r".+") -> str | None:
@@ -504,7 +536,7 @@ def _write() -> None:
     drawn = {"spans": _spans, "matrices": _matrices, "graphs": _graphs}
     if not target or failed or not (_values or _series or any(drawn.values())):
         return
-    told = {"version": VERSION, "device": device(), "values": _values, "series": _series}
+    told = {"version": VERSION, "device": cpu() if _on_cpu else device(), "values": _values, "series": _series}
     told |= {kind: kept for kind, kept in drawn.items() if kept}
     if _clocks:
         ordered = sorted(_clocks)

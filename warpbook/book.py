@@ -19,6 +19,7 @@ BOOKS = {"en": "Warpbook", "zh": "线程束手册"}
 CONFIGS = {"en": "mkdocs.yml", "zh": "mkdocs.zh.yml"}  # MkDocs'
 PLACES = {"en": "", "zh": "zh"}  # of a language's home page, below the site's
 SOFTCUDA = "softcuda"
+CPU = "cpu"  # where claims about CPUs are listed; what programs measured of one is in softcuda's records
 DEVELOPERS = "developers"  # under docs/ and on the English site: pages for contributors, no articles
 PRIMARY = "nvidia-h200"  # the device whose numbers the pages quote
 

@@ -125,6 +125,8 @@ def test_programs_run_and_print_what_is_recorded(name: str, device: dict) -> Non
         pytest.fail(f"{name}: not recorded; {records.remedy(records.slug(device), program.parent.name)}", pytrace=False)
     line = compare.difference(name, kept["stdout"], run.stdout, names(device, record))
     fail_if([f"{line}; if that is meant, {again(device, program.parent.name)}"] if line else [])
+    if records.measures_cpu(program):
+        fail_if(claims.live_cpu(BOOK, program, run.values, str(run.device.get("name"))))
     assert set(run.values) == set(kept["values"])
     assert set(run.series) == set(kept.get("series", {}))
     assert set(run.spans) == set(kept.get("spans", {}))

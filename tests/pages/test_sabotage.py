@@ -23,7 +23,12 @@ from warpbook.source.pages import Page
 BOOK = here()
 SABOTAGE = Path(__file__).with_name("sabotage")
 KINDS = ("unwritten", "zeros", "nan")
-PROGRAMS = [BOOK.relative(path) for article in BOOK.articles() for path in BOOK.programs(article)]
+PROGRAMS = [
+    BOOK.relative(path)
+    for article in BOOK.articles()
+    for path in BOOK.programs(article)
+    if not records.measures_cpu(path)  # no kernels; tests/pages/test_cpu.py breaks their C
+]
 PAGES = [BOOK.relative(path) for path in BOOK.pages("en") if Page(BOOK, path).python]
 
 pytestmark = pytest.mark.timeout(900)

@@ -47,7 +47,7 @@ def claim_table(page: Page, language: str, device: str) -> str:
         for one in found
         if one.claim.gates
     ]
-    score = html.escape(hold_together(ledger.score_line(found, language)))
+    score = html.escape(hold_together(" ".join(ledger.score_lines(found, language))))
     folded = (
         f'<details class="wb-gates"><summary>{html.escape(words["gates"])}</summary><div class="wb-claims">'
         f"{table([words[key] for key in ('claim', 'gate', 'verdict')], gates)}</div></details>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError
+from warpbook.book import CPU, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.markup import attribute
 from warpbook.numbers import hold_together
 from warpbook.records import claims, records
@@ -169,8 +169,9 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
     if one.claim.published_link:
         published = f"<a{attribute('href', one.claim.published_link)}>{published}</a>"
     device = html.escape(device_name(one, words))
-    if records.path_of(book, one.device, one.article).exists():  # not before the device has run a new article
-        device = f"<a{attribute('href', f'{root}records/{one.device}/{one.article}.json')}>{device}</a>"
+    folder = SOFTCUDA if one.device == CPU else one.device
+    if records.path_of(book, folder, one.article).exists():  # not before the device has run a new article
+        device = f"<a{attribute('href', f'{root}records/{folder}/{one.article}.json')}>{device}</a>"
     source = html.escape(hold_together(one.claim.text("source", language)))
     cells: list[tuple[str, float | None]] = [
         (f'<a href="{root}{address}">{article}</a>' if address else article, None),

@@ -30,7 +30,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError
+from warpbook.book import CPU, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.numbers import quantity
 from warpbook.records import counters, records, schema
 
@@ -201,7 +201,7 @@ class Judged:
     @property
     def falls_short(self) -> bool:
         """Whether a gate is missed, or the primary device's fresh record lacks what the claim names."""
-        unknown = self.measured is None and self.device == PRIMARY and not self.is_pending
+        unknown = self.measured is None and self.device in (PRIMARY, CPU) and not self.is_pending
         return self.holds is False or unknown
 
     @property
@@ -235,7 +235,7 @@ def judged(book: Book, device: str, article: str) -> list[Judged]:
     Where a device has no record of the article there is nothing to judge; only the primary one is waited for.
     """
     claims = [claim for claim in of_article(book, article) if claim.device in (None, device)]
-    record = records.read(book, device, article) if claims else None
+    record = records.read_with_cpu(book, device, article) if claims else None
     if not claims or (record is None and device != PRIMARY):
         return []
     waiting = records.pending(book, device, article)
@@ -249,6 +249,8 @@ def judge(claim: Claim, record: dict[str, Any], device: str, waiting: Iterable[s
     """One claim, held against a record of which the parts `waiting` are not to be believed any more."""
     part = record["counters"].get(claim.counters) if claim.counters else record["programs"].get(claim.program)
     name = records.device_name(record)
+    if cpu := records.cpu_of(record, part):
+        device, name = CPU, cpu
     if (claim.counters or claim.program) in waiting:
         unit = "x" if claim.ratio else unit_of(claim, part)
         return Judged(device, name, "", claim, unit, is_pending=True)
@@ -269,7 +271,8 @@ def unit_of(claim: Claim, part: dict[str, Any] | None) -> str:
 def everything(book: Book, devices: list[str]) -> list[Judged]:
     """The claims of all articles on each of the devices; of others than the primary one those that it can judge."""
     found = [one for article in book.articles() for device in devices for one in judged(book, device, article)]
-    return [one for one in found if one.device == PRIMARY or one.measured is not None or one.is_pending]
+    kept = [one for one in found if one.device == PRIMARY or one.measured is not None or one.is_pending]
+    return [one for i, one in enumerate(kept) if one.device != CPU or one not in kept[:i]]
 
 
 def measured(claim: Claim, part: dict[str, Any] | None) -> tuple[float | None, str]:
@@ -383,6 +386,22 @@ def live(book: Book, article: str, launches: dict[str, list[dict[str, Any]]]) ->
                 out.append(
                     f"{book.relative(file_of(book, article))}: {claim.label} says "
                     f"{one.gate('en')}; softcuda counts {one.shown('measured')} now"
+                )
+    return out
+
+
+def live_cpu(book: Book, program: Path, values: dict[str, Any], device: str = "this machine") -> list[str]:
+    """One line for each gate that `values`, which a program for the CPU measured just now, do not clear."""
+    name = records.program_name(program)
+    out = []
+    for claim in of_article(book, program.parent.name):
+        if claim.program == name and claim.gates:
+            number, unit = measured(claim, {"values": values})
+            one = Judged(CPU, device, "", claim, unit, number, number is not None and holds(claim, number))
+            if one.falls_short:
+                out.append(
+                    f"{book.relative(file_of(book, one.article))}: {claim.label} says {one.gate('en')}; "
+                    f"{device} measured {one.shown('measured')} now"
                 )
     return out
 

@@ -114,7 +114,7 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
     name = records.slug(device)
     gpu = name != SOFTCUDA
     kept = records.read(book, name, article) or records.empty()
-    programs = {records.program_name(p): p for p in book.programs(article)}
+    programs = {records.program_name(p): p for p in records.runs_on(book, name, article)}
     pages = pair_of_pages(book, article)
     commands = pages[0].counters if pages else []
     metrics = pages[0].metrics if pages else []
@@ -131,8 +131,8 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
     if before != [name for name, part in records.named_parts(kept) if part.get("printed") != []]:
         save()
 
-    def now() -> dict[str, str]:
-        return records.add_machine(kept, device)
+    def now(machine: dict[str, Any] | None = None) -> dict[str, str]:
+        return records.add_machine(kept, machine or device)
 
     def carry_over(part: str, code: list[str], before: list[str], after: list[str]) -> str:
         """Give other devices' outputs the words of softcuda's; a note on those that must keep their old ones."""
@@ -142,13 +142,14 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         path = programs[program]
         clocks = {"before": smi()} if gpu else {}
         start = time.monotonic()
-        entry, note = run_twice(book, path) if gpu else (entry_of(run_program(book, path)), "")
+        entry, note, machine = run_twice(book, path) if gpu else run_once(book, path)
         clocks |= {"after": smi()} if gpu else {}
         reject_nan(f"snippets/{program}", entry["stdout"])
         entry.setdefault("clocks", {}).update(clocks)
         code = records.program_hash(book, path)
         before = kept["programs"].get(program, {})
-        kept["programs"][program] = {"code": code, **now(), "seconds": round(time.monotonic() - start, 1), **entry}
+        seconds = round(time.monotonic() - start, 1)
+        kept["programs"][program] = {"code": code, **now(machine), "seconds": seconds, **entry}
         words = carry_over(program, [code], [before["stdout"]], [entry["stdout"]]) if before.get("code") == code else ""
         return "; ".join(filter(None, [note, sagged(entry["clocks"]), words]))
 
@@ -230,7 +231,13 @@ def entry_of(run: Run) -> dict[str, Any]:
     return entry
 
 
-def run_twice(book: Book, path: Path) -> tuple[dict[str, Any], str]:
+def run_once(book: Book, path: Path) -> tuple[dict[str, Any], str, dict[str, Any]]:
+    """A run on softcuda, or of the CPU: its entry, no note, and the CPU if that is what was measured."""
+    run = run_program(book, path)
+    return entry_of(run), "", run.device if records.measures_cpu(path) else {}
+
+
+def run_twice(book: Book, path: Path) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """Two runs: the first one's entry with the second one's numbers beside its own, and what differs between them."""
     one, two = run_program(book, path), run_program(book, path)
     program = records.program_name(path)
@@ -253,7 +260,7 @@ def run_twice(book: Book, path: Path) -> tuple[dict[str, Any], str]:
     entry.setdefault("clocks", {})["second"] = two.clocks
     notes = [f"two runs differ: {'; '.join(apart)}"] if apart else []
     notes += [f'claim "{name}": they differ by more than its margin' for name in doubtful(book, program, one, two)]
-    return entry, "; ".join(notes)
+    return entry, "; ".join(notes), {}
 
 
 def doubtful(book: Book, program: str, one: Run, two: Run) -> list[str]:

@@ -67,6 +67,20 @@ def read(book: Book, device: str, article: str) -> dict[str, Any] | None:
         raise BookError(f"{error}; {remedy(device, article)}") from None
 
 
+def read_with_cpu(book: Book, device: str, article: str) -> dict[str, Any] | None:
+    """The record, with what the article's programs for the CPU measured, which softcuda's record keeps."""
+    record = read(book, device, article)
+    programs = [program_name(path) for path in book.programs(article) if measures_cpu(path)]
+    if device == SOFTCUDA or not programs or (kept := read(book, SOFTCUDA, article)) is None:
+        return record
+    record = record or empty()
+    for program in programs:
+        if entry := kept["programs"].get(program):
+            record["programs"][program] = entry
+            record["machines"][entry["machine"]] = kept["machines"][entry["machine"]]
+    return record
+
+
 def parse(path: Path, name: str) -> dict[str, Any]:
     """The record in a file that messages call `name`, held to records.schema.json and to what no schema can say."""
     record = schema.read_json(path, name)
@@ -140,8 +154,15 @@ def forget_machines(record: dict[str, Any]) -> None:
 
 
 def device_name(record: dict[str, Any]) -> str:
-    """What the device calls itself; every machine of one record calls it the same."""
-    return next((str(device["name"]) for device in record["machines"].values() if device.get("name")), "")
+    """What the device calls itself; every machine of one record but a CPU calls it the same."""
+    named = (device for device in record["machines"].values() if device.get("name") and "cpu" not in device)
+    return next((str(device["name"]) for device in named), "")
+
+
+def cpu_of(record: dict[str, Any], part: dict[str, Any] | None) -> str:
+    """The name of the CPU that made this part of a record; empty where another device did."""
+    machine = record["machines"].get((part or {}).get("machine", ""), {})
+    return str(machine["name"]) if "cpu" in machine else ""
 
 
 def remedy(device: str, article: str) -> str:
@@ -150,6 +171,16 @@ def remedy(device: str, article: str) -> str:
 
 
 # -- freshness ---------------------------------------------------------------------------------------------------
+
+
+def measures_cpu(program: Path) -> bool:
+    """Whether the program says that it measures the CPU, `wb.measure_cpu()`: no GPU is asked to run it."""
+    return bool(re.search(r"^\s*wb\.measure_cpu\(\)", program.read_text("utf-8"), re.MULTILINE))
+
+
+def runs_on(book: Book, device: str, article: str) -> list[Path]:
+    """The article's programs that the device records: of a GPU, those that do not measure the CPU."""
+    return [path for path in book.programs(article) if device == SOFTCUDA or not measures_cpu(path)]
 
 
 def program_hash(book: Book, program: Path) -> str:
@@ -193,7 +224,7 @@ def gaps(book: Book, device: str, article: str, explained: bool = False) -> list
     page_path = book.page_of(article, "en") or book.page_of(article, "zh")
     page = Page(book, page_path) if page_path else None
     blocks = block_hashes(page) if page else []
-    programs = {program_name(p): program_hash(book, p) for p in book.programs(article)}
+    programs = {program_name(p): program_hash(book, p) for p in runs_on(book, device, article)}
     commands = {command: counters_hash(book, command, page.metrics) for command in page.counters} if page else {}
     if record is None:
         parts = [*programs, *(["blocks"] if blocks else []), *commands]

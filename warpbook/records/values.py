@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from warpbook.book import PRIMARY, Book, BookError
+from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.markup import attribute
 from warpbook.numbers import BLANK, GROUP, THIN, UNIT, quantity
 from warpbook.records import counters, records, sass, schema
@@ -64,7 +64,7 @@ class Values:
 
     def record(self, article: str) -> dict[str, Any]:
         if article not in self._records:
-            self._records[article] = records.read(self.book, self.device, article)
+            self._records[article] = records.read_with_cpu(self.book, self.device, article)
         found = self._records[article]
         if found is None:
             if article not in (known := self.book.articles()):
@@ -94,7 +94,8 @@ class Values:
         look = self.counter if name.startswith("#") else self.named
         part, found = look(record, article, name.removeprefix("#"))
         device = str(record["machines"].get(part.get("machine"), {}).get("name", self.device))
-        about = (device, str(part.get("date", ""))[:10], self.path(article))
+        path = f"records/{SOFTCUDA}/{article}.json" if records.cpu_of(record, part) else self.path(article)
+        about = (device, str(part.get("date", ""))[:10], path)
         return Value(
             name, float(found["value"]), found["unit"], *about, found.get("low"), found.get("high"), found.get("second")
         )
@@ -168,7 +169,9 @@ def render(text: str, article: str, language: str, values: Values, root: str = "
     others: dict[str, Answer] = {}
     for other in [] if all(value.compiled for value in answer.values) else values.others:
         try:
-            others[other.device] = evaluate(text, article, other)
+            found = evaluate(text, article, other)
+            if found != answer:  # a CPU's number is the same in every device's view
+                others[other.device] = found
         except BookError:
             continue  # that device has no such number
     return element(answer, others, language, root)

@@ -47,6 +47,7 @@ class Run:
     matrices: dict[str, Any] = field(default_factory=dict)
     graphs: dict[str, Any] = field(default_factory=dict)
     clocks: dict[str, Any] = field(default_factory=dict)
+    device: dict[str, Any] = field(default_factory=dict)  # who computed, as the program says
     skipped: str = ""  # why the device cannot serve it
 
 
@@ -116,7 +117,7 @@ def run_program(
         if code:
             raise RunError(program_failure(name, code, errors), printed(stdout) + errors)
         kept = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    kinds = ("values", "series", "spans", "matrices", "graphs", "clocks")
+    kinds = ("values", "series", "spans", "matrices", "graphs", "clocks", "device")
     return Run(stdout, seconds, **{kind: kept.get(kind, {}) for kind in kinds})
 
 

@@ -1,0 +1,11 @@
+// sums[i] = the sum of row i of x, row-major, height x width. Blocks have 256 threads: a warp for each of 8 rows.
+__global__ void row_sums(const float* x, float* sums, int height, int width) {
+    // your code
+    int lane = threadIdx.x % 32, row = blockIdx.x * 8 + threadIdx.x / 32;
+    if (row >= height) return;
+    float sum = 0;
+    for (int j = lane; j < width; j += 32) sum += x[row * width + j];
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffff, sum, d);
+    if (lane == 0) sums[row] = sum;
+    // end of your code
+}
