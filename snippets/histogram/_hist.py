@@ -1,0 +1,115 @@
+"""The kernels of hist.cu: how each is launched, data to count, and what a histogram is compared with."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pycuda.driver as cuda
+import warpbench as wb
+
+BINS, BLOCK = 256, 512  # as in hist.cu
+PER_SM = 4  # blocks of the kernels that stride
+RUNGS = ("v0", "v1", "v2", "v3", "v4", "v5")
+ELEMENTS = {"float32": "float", "uint8": "unsigned char"}
+
+Launch = Callable[[Any, Any, int], None]  # of (elements, out, n)
+
+
+# --8<-- [start:launches]
+def launches(dtype: type) -> dict[str, Launch]:
+    """The launch of each kernel of hist.cu for this type of element, by name."""
+    module = wb.module("histogram/hist.cu", ELEMENT=ELEMENTS[np.dtype(dtype).name])
+    fixed = PER_SM * cuda.Context.get_device().multiprocessor_count
+
+    def launch(name: str) -> Launch:
+        kernel = module.get_function(f"hist_{name}")
+
+        def run(x: Any, out: Any, n: int) -> None:
+            grid = -(-n // BLOCK) if name in ("v0", "v1", "matched") else fixed
+            kernel(x, out, np.uint32(n), block=(BLOCK, 1, 1), grid=(grid, 1))
+
+        return run
+
+    return {name: launch(name) for name in (*RUNGS, "runs", "matched")}
+
+
+# --8<-- [end:launches]
+
+
+# --8<-- [start:data]
+def floats(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Uniform in [0, 1); where there is room, a few of them on edges of bins, outside, or no numbers."""
+    x = rng.random(n, dtype=np.float32)
+    odd = np.array([0, 1, 0.5, 255 / 256, -1e-9, 1.0000001, np.nan, np.inf, -np.inf, -0.0], np.float32)
+    if n >= 2 * odd.size:
+        x[rng.choice(n, odd.size, replace=False)] = odd
+    return x
+
+
+def reference(x: np.ndarray) -> np.ndarray:
+    """The counts, by NumPy: of floats with its edges k / 256, of bytes per value."""
+    total = np.zeros(BINS, np.int64)
+    for part in np.array_split(x, -(-x.size // 2**22)):
+        if x.dtype == np.float32:
+            inside = part[(part >= 0) & (part <= 1)]
+            total += np.histogram(inside, BINS, (0, 1))[0]
+        else:
+            total += np.bincount(part, minlength=BINS)
+    return total
+
+
+# --8<-- [end:data]
+
+
+# --8<-- [start:problem]
+class Problem:
+    """Elements on the device, twice, so that they can take turns; the counts of a launch; what they must be."""
+
+    def __init__(self, x: np.ndarray, want: np.ndarray | None = None) -> None:
+        self.n, self.nbytes = x.size, x.nbytes
+        self.want = reference(x) if want is None else want
+        self.inputs = [cuda.to_device(x), cuda.to_device(x[::-1].copy())]
+        self.out = cuda.mem_alloc(4 * BINS)
+        self.got = np.empty(BINS, np.uint32)
+
+    def clear(self, _: int = 0) -> None:
+        """Enqueue: all counts are zero."""
+        cuda.memset_d32_async(self.out, 0, BINS)
+
+    def run(self, launch: Launch, i: int = 0) -> None:
+        launch(self.inputs[i % 2], self.out, self.n)
+
+    def check(self, what: str) -> None:
+        cuda.memcpy_dtoh(self.got, self.out)
+        wb.check(self.got, self.want, 0, what)
+
+    def time(self, launch: Launch, what: str, repeats: int = 50, warmup: int = 5) -> wb.Timing:
+        return wb.time(
+            lambda i: self.run(launch, i),
+            repeats=repeats,
+            warmup=warmup,
+            poison=self.clear,
+            check=lambda _: self.check(what),
+        )
+
+    def free(self) -> None:
+        for memory in (*self.inputs, self.out):
+            memory.free()
+
+
+# --8<-- [end:problem]
+
+
+def check_all(rng: np.random.Generator, sizes: tuple[int, ...]) -> None:
+    """Every kernel at every size, on floats and on bytes: exact."""
+    for dtype in (np.float32, np.uint8):
+        kernels = launches(dtype)
+        for n in sizes:
+            x = floats(rng, n) if dtype is np.float32 else rng.integers(0, BINS, n, dtype=np.uint8)
+            problem = Problem(x)
+            for name, launch in kernels.items():
+                problem.clear()
+                problem.run(launch)
+                problem.check(f"hist_{name} of {n} {x.dtype} elements")
+            problem.free()
+            print(f"{x.dtype!s:8} n = {n:>10,}  {len(kernels)} kernels, exact")
