@@ -1,172 +1,152 @@
-// Histograms of 256 bins. Six kernels; each changes one thing of the one before. The last two are for skewed data.
+// Histograms of 256 bins. Six kernels from plain to fast; each changes one thing of the one before. Two more for skewed data.
 //
-//   v0      one addition in global memory per element
-//   v1…v2   the bins of a block in shared memory: one element per thread, then a fixed grid that strides
-//   v3…v4   a copy of the bins per warp, then per lane
-//   v5      loads of 16 bytes
+//   v0      one addition to global memory per element
+//   v1…v2   each block counts in shared memory: one element per thread, then a fixed grid that strides over the input
+//   v3      loads of 16 bytes
+//   v4…v5   a copy of the bins per warp, then per lane
 //
-// `out` holds BINS counts of 32 bits, zero before the launch. ELEMENT is float or unsigned char; blocks have BLOCK threads.
+// `out` holds ROWS counts of 32 bits, zero before the launch; the last one is of elements in no bin. x is 16-byte aligned.
+// Compile with -DELEMENT="unsigned char" for bytes. Blocks have BLOCK threads.
 
 #ifndef ELEMENT
 #define ELEMENT float
 #endif
 using T = ELEMENT;
 
-constexpr int BINS = 256, BLOCK = 512, LANES = 32;
+constexpr int BINS = 256, ROWS = BINS + 1, BLOCK = 512, WARPS = BLOCK / 32;
 
 // --8<-- [start:bin]
-// Bins of equal width over [0, 1]; 1 itself is in the last. -1: in no bin.
-__device__ int bin_of(float x) {
-    if (!(x >= 0.0f && x <= 1.0f)) return -1;  // written so that NaN is in no bin
-    return min(int(x * BINS), BINS - 1);
-}
+// Bins of equal width over [0, 1]; 1 itself is in the last. NaN fails both comparisons.
+__device__ int bin_of(float x) { return x >= 0.0f && x <= 1.0f ? min(int(x * BINS), BINS - 1) : BINS; }
 
 // A bin per value.
 __device__ int bin_of(unsigned char x) { return x; }
 // --8<-- [end:bin]
+
+// --8<-- [start:block]
+// The threads of a block set its counts to zero, before any of them counts.
+__device__ void clear(unsigned* counts, int size) {
+    for (int k = threadIdx.x; k < size; k += BLOCK) counts[k] = 0;
+    __syncthreads();
+}
+
+// They add them to those of all blocks, after all of them have counted.
+__device__ void merge(const unsigned* counts, unsigned* out) {
+    __syncthreads();
+    for (int bin = threadIdx.x; bin < ROWS; bin += BLOCK) atomicAdd(&out[bin], counts[bin]);
+}
+// --8<-- [end:block]
+
+// --8<-- [start:packs]
+struct alignas(16) Pack {
+    T item[16 / sizeof(T)];
+};
+
+// Calls count(bin) for this thread's share of x.
+template <class Count>
+__device__ void for_each_bin(const T* x, unsigned n, Count count) {
+    constexpr int EACH = 16 / sizeof(T);
+    const Pack* packs = reinterpret_cast<const Pack*>(x);
+    unsigned first = blockIdx.x * BLOCK + threadIdx.x;
+    for (unsigned i = first; i < n / EACH; i += gridDim.x * BLOCK) {
+        Pack pack = packs[i];
+        for (int k = 0; k < EACH; ++k) count(bin_of(pack.item[k]));
+    }
+    unsigned rest = n / EACH * EACH + first;  // fewer than EACH elements are left
+    if (rest < n) count(bin_of(x[rest]));
+}
+// --8<-- [end:packs]
 
 extern "C" {
 
 // --8<-- [start:v0]
 __global__ void hist_v0(const T* x, unsigned* out, unsigned n) {
     unsigned i = blockIdx.x * BLOCK + threadIdx.x;
-    if (i >= n) return;
-    int bin = bin_of(x[i]);
-    if (bin >= 0) atomicAdd(&out[bin], 1);
+    if (i < n) atomicAdd(&out[bin_of(x[i])], 1);
 }
 // --8<-- [end:v0]
 
 // --8<-- [start:v1]
 __global__ void hist_v1(const T* x, unsigned* out, unsigned n) {
-    __shared__ unsigned counts[BINS];
-    for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) counts[bin] = 0;
-    __syncthreads();
+    __shared__ unsigned counts[ROWS];
+    clear(counts, ROWS);
     unsigned i = blockIdx.x * BLOCK + threadIdx.x;
-    int bin = i < n ? bin_of(x[i]) : -1;
-    if (bin >= 0) atomicAdd(&counts[bin], 1);
-    __syncthreads();
-    for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) atomicAdd(&out[bin], counts[bin]);
+    if (i < n) atomicAdd(&counts[bin_of(x[i])], 1);
+    merge(counts, out);
 }
 // --8<-- [end:v1]
 
 // --8<-- [start:v2]
 __global__ void hist_v2(const T* x, unsigned* out, unsigned n) {
-    __shared__ unsigned counts[BINS];
-    for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) counts[bin] = 0;
-    __syncthreads();
-    for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK) {
-        int bin = bin_of(x[i]);
-        if (bin >= 0) atomicAdd(&counts[bin], 1);
-    }
-    __syncthreads();
-    for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) atomicAdd(&out[bin], counts[bin]);
+    __shared__ unsigned counts[ROWS];
+    clear(counts, ROWS);
+    for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK)
+        atomicAdd(&counts[bin_of(x[i])], 1);
+    merge(counts, out);
 }
 // --8<-- [end:v2]
 
 // --8<-- [start:v3]
 __global__ void hist_v3(const T* x, unsigned* out, unsigned n) {
-    constexpr int WARPS = BLOCK / 32;
-    __shared__ unsigned counts[WARPS][BINS];
-    for (int k = threadIdx.x; k < WARPS * BINS; k += BLOCK) counts[0][k] = 0;
-    __syncthreads();
-    unsigned* own = counts[threadIdx.x / 32];
-    for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK) {
-        int bin = bin_of(x[i]);
-        if (bin >= 0) atomicAdd(&own[bin], 1);
-    }
-    __syncthreads();
-    for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) {
-        unsigned sum = 0;
-        for (int warp = 0; warp < WARPS; ++warp) sum += counts[warp][bin];
-        atomicAdd(&out[bin], sum);
-    }
+    __shared__ unsigned counts[ROWS];
+    clear(counts, ROWS);
+    for_each_bin(x, n, [&](int bin) { atomicAdd(&counts[bin], 1); });
+    merge(counts, out);
 }
 // --8<-- [end:v3]
 
-// --8<-- [start:lanes]
-// 32 copies of the bins, interleaved: that of lane k lies in bank k, all of it.
-__device__ void clear(unsigned (*counts)[LANES]) {
-    for (int k = threadIdx.x; k < BINS * LANES; k += BLOCK) counts[0][k] = 0;
+// --8<-- [start:v4]
+__global__ void hist_v4(const T* x, unsigned* out, unsigned n) {
+    __shared__ unsigned counts[WARPS][ROWS];
+    clear(counts[0], WARPS * ROWS);
+    unsigned* own = counts[threadIdx.x / 32];
+    for_each_bin(x, n, [&](int bin) { atomicAdd(&own[bin], 1); });
     __syncthreads();
+    for (int bin = threadIdx.x; bin < ROWS; bin += BLOCK)
+        for (int warp = 1; warp < WARPS; ++warp) counts[0][bin] += counts[warp][bin];
+    merge(counts[0], out);
 }
+// --8<-- [end:v4]
 
-// Neighbouring threads begin with different lanes, or they would all read one bank.
-__device__ void merge(unsigned (*counts)[LANES], unsigned* out) {
+// --8<-- [start:lanes]
+// The 32 copies of each bin become one sum. Neighbouring threads begin with different banks.
+__device__ void merge_lanes(const unsigned (*counts)[32], unsigned* out) {
     __syncthreads();
-    for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) {
+    for (int bin = threadIdx.x; bin < ROWS; bin += BLOCK) {
         unsigned sum = 0;
-        for (int k = 0; k < LANES; ++k) sum += counts[bin][(bin + k) % LANES];
+        for (int k = 0; k < 32; ++k) sum += counts[bin][(bin + k) % 32];
         atomicAdd(&out[bin], sum);
     }
 }
 // --8<-- [end:lanes]
 
-// --8<-- [start:v4]
-__global__ void hist_v4(const T* x, unsigned* out, unsigned n) {
-    __shared__ unsigned counts[BINS][LANES];
-    clear(counts);
-    int lane = threadIdx.x % LANES;
-    for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK) {
-        int bin = bin_of(x[i]);
-        if (bin >= 0) atomicAdd(&counts[bin][lane], 1);
-    }
-    merge(counts, out);
-}
-// --8<-- [end:v4]
-
 // --8<-- [start:v5]
-struct alignas(16) Pack {
-    T item[16 / sizeof(T)];
-};
-
 __global__ void hist_v5(const T* x, unsigned* out, unsigned n) {
-    constexpr int EACH = 16 / sizeof(T);
-    __shared__ unsigned counts[BINS][LANES];
-    clear(counts);
-    int lane = threadIdx.x % LANES;
-    unsigned first = blockIdx.x * BLOCK + threadIdx.x;
-    const Pack* packs = reinterpret_cast<const Pack*>(x);
-    for (unsigned i = first; i < n / EACH; i += gridDim.x * BLOCK) {
-        Pack pack = packs[i];
-        for (int k = 0; k < EACH; ++k) {
-            int bin = bin_of(pack.item[k]);
-            if (bin >= 0) atomicAdd(&counts[bin][lane], 1);
-        }
-    }
-    unsigned rest = n / EACH * EACH + first;  // at most 15 elements
-    int bin = rest < n ? bin_of(x[rest]) : -1;
-    if (bin >= 0) atomicAdd(&counts[bin][lane], 1);
-    merge(counts, out);
+    __shared__ unsigned counts[ROWS][32];
+    clear(counts[0], ROWS * 32);
+    int lane = threadIdx.x % 32;  // whose counts all lie in bank `lane`
+    for_each_bin(x, n, [&](int bin) { atomicAdd(&counts[bin][lane], 1); });
+    merge_lanes(counts, out);
 }
 // --8<-- [end:v5]
 
 // --8<-- [start:runs]
-// v5, but equal neighbours are counted in a register and added at once.
+// v5, but equal neighbours are counted in a register first.
 __global__ void hist_runs(const T* x, unsigned* out, unsigned n) {
-    constexpr int EACH = 16 / sizeof(T);
-    __shared__ unsigned counts[BINS][LANES];
-    clear(counts);
-    int lane = threadIdx.x % LANES, current = -1;
+    __shared__ unsigned counts[ROWS][32];
+    clear(counts[0], ROWS * 32);
+    int lane = threadIdx.x % 32, current = 0;
     unsigned run = 0;
-    unsigned first = blockIdx.x * BLOCK + threadIdx.x;
-    const Pack* packs = reinterpret_cast<const Pack*>(x);
-    for (unsigned i = first; i < n / EACH; i += gridDim.x * BLOCK) {
-        Pack pack = packs[i];
-        for (int k = 0; k < EACH; ++k) {
-            int bin = bin_of(pack.item[k]);
-            if (bin != current) {
-                if (current >= 0) atomicAdd(&counts[current][lane], run);
-                current = bin;
-                run = 0;
-            }
-            ++run;
+    for_each_bin(x, n, [&](int bin) {
+        if (bin != current) {
+            atomicAdd(&counts[current][lane], run);
+            current = bin;
+            run = 0;
         }
-    }
-    if (current >= 0) atomicAdd(&counts[current][lane], run);
-    unsigned rest = n / EACH * EACH + first;
-    int bin = rest < n ? bin_of(x[rest]) : -1;
-    if (bin >= 0) atomicAdd(&counts[bin][lane], 1);
-    merge(counts, out);
+        ++run;
+    });
+    atomicAdd(&counts[current][lane], run);
+    merge_lanes(counts, out);
 }
 // --8<-- [end:runs]
 
@@ -174,10 +154,10 @@ __global__ void hist_runs(const T* x, unsigned* out, unsigned n) {
 // v0, but lanes of a warp that have the same bin send one addition.
 __global__ void hist_matched(const T* x, unsigned* out, unsigned n) {
     unsigned i = blockIdx.x * BLOCK + threadIdx.x;
-    int bin = i < n ? bin_of(x[i]) : -1;
+    int bin = i < n ? bin_of(x[i]) : ROWS;
     unsigned same = __match_any_sync(0xffffffff, bin);
     int first = __ffs(same) - 1;
-    if (bin >= 0 && threadIdx.x % 32 == first) atomicAdd(&out[bin], __popc(same));
+    if (i < n && threadIdx.x % 32 == first) atomicAdd(&out[bin], __popc(same));
 }
 // --8<-- [end:matched]
 }
