@@ -27,7 +27,8 @@ __global__ void many_global(const unsigned short* x, unsigned* out, unsigned n, 
 }
 
 // The bins from `begin` on, as many as shared memory holds: `size` of them.
-__global__ void many_shared(const unsigned short* x, unsigned* out, unsigned n, int shift, unsigned begin, unsigned size) {
+__global__ void many_shared(const unsigned short* x, unsigned* out, unsigned n, int shift, unsigned begin,
+                            unsigned size) {
     extern __shared__ unsigned counts[];
     for (unsigned k = threadIdx.x; k < size; k += BLOCK) counts[k] = 0;
     __syncthreads();

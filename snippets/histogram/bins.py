@@ -70,7 +70,8 @@ for n in (1, 1023, 2**18 + 5, *([2**27] if GPU else [])):
     for name, found in rates.items():
         if found:
             middle, low, high = ([rate[which] for rate in found] for which in range(3))
-            wb.series(f"{name}.rates", [float(b) for b in sizes], middle, x_unit="count", unit="B/s", low=low, high=high)
+            wb.series(f"{name}.rates", [float(b) for b in sizes], middle, x_unit="count", unit="B/s",
+                      low=low, high=high)  # fmt: skip
             print(f"{name:7}" + "".join(f"{rate / 1e9:7.0f}" for rate in middle) + "  GB/s")
     for memory in inputs:
         memory.free()

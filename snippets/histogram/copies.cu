@@ -40,15 +40,11 @@ __device__ void hist(const unsigned char* x, unsigned* out, unsigned n, unsigned
 }
 
 extern "C" {
-#define KERNELS(R)                                                                        \
-    __global__ void apart_##R(const unsigned char* x, unsigned* out, unsigned n) {        \
-        hist<Apart, R>(x, out, n, 1);                                                     \
-    }                                                                                     \
-    __global__ void padded_##R(const unsigned char* x, unsigned* out, unsigned n) {       \
-        hist<Padded, R>(x, out, n, 1);                                                    \
-    }                                                                                     \
-    __global__ void interleaved_##R(const unsigned char* x, unsigned* out, unsigned n) {  \
-        hist<Interleaved, R>(x, out, n, 1);                                               \
+#define KERNELS(R)                                                                                                   \
+    __global__ void apart_##R(const unsigned char* x, unsigned* out, unsigned n) { hist<Apart, R>(x, out, n, 1); }   \
+    __global__ void padded_##R(const unsigned char* x, unsigned* out, unsigned n) { hist<Padded, R>(x, out, n, 1); } \
+    __global__ void interleaved_##R(const unsigned char* x, unsigned* out, unsigned n) {                             \
+        hist<Interleaved, R>(x, out, n, 1);                                                                          \
     }
 
 KERNELS(1)

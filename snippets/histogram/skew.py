@@ -40,7 +40,7 @@ KINDS = {
 
 # --8<-- [start:counts]
 def sectors(bins: np.ndarray) -> float:
-    """Per warp addition to global memory, with one lane per element: each lane that finds its bin taken counts again."""
+    """Per addition of a warp to global memory: a lane that finds its bin taken makes its sector count again."""
     total = 0
     for warp in bins.reshape(-1, 32):
         found, times = np.unique(warp, return_counts=True)

@@ -8,7 +8,8 @@ __global__ void sums_block(const unsigned char* x, const float* weight, float* o
     __shared__ float sums[BINS];
     for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) sums[bin] = 0;
     __syncthreads();
-    for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK) atomicAdd(&sums[x[i]], weight[i]);
+    for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK)
+        atomicAdd(&sums[x[i]], weight[i]);
     __syncthreads();
     for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) atomicAdd(&out[bin], sums[bin]);
 }
