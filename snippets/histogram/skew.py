@@ -17,7 +17,7 @@ try:
 except ImportError:
     torch = None
 
-KERNELS = ("v0", "matched", "v2", "v3", "v4", "v5", "runs")
+KERNELS = ("v0", "matched", "v1", "v2", "v3", "v4", "v5", "v6", "runs")
 
 
 # --8<-- [start:kinds]
