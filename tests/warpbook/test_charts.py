@@ -134,6 +134,15 @@ def profiled(kernel: str, loads: float, hits: float = 50.0) -> dict:
     return recorded.launch(kernel, metrics)
 
 
+def test_traffic_counts_additions_to_global_memory_as_stores(small):
+    adds = profiled("a", 0)
+    adds["metrics"]["l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum"] = 2 * KIB**2 / 32
+    recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py --profile": [adds]})
+    made = draw("traffic a", "x", "en", Values(small)).replace("\u00a0", " ")
+    assert rows(made)[1:] == [["a", "0 B", "2 MiB", "50.0 %", "256 MiB", "1 MiB"]]
+    assert "stored, added" in made
+
+
 def test_traffic_is_drawn_as_the_counters_have_it(small):
     launches = [profiled("a", 2040 * KIB**2, 80.01), profiled("b", 256 * KIB**2)]
     recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py --profile": launches})

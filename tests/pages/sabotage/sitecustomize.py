@@ -4,6 +4,8 @@ unwritten   nothing is stored in global memory
 zeros       zeros are
 nan         NaN is, or for integers what has NaN's bits
 
+An atomic operation on global memory whose result nobody reads is such a store, too.
+
 Python imports this file when it starts, if its folder is on PYTHONPATH. It works on PTX, which is what softcuda's nvcc
 hands to PyCUDA, so that no program needs to know of it.
 """
@@ -20,6 +22,12 @@ STORE = re.compile(
     re.MULTILINE,
 )
 REDUCE = re.compile(rb"^\s*(?:@!?%p\d+\s+)?red\.[^;]*global[^;]*;", re.MULTILINE)
+# Of nvcc an atomic operation without a result is an `atom` into a register that occurs nowhere else.
+UPDATE = re.compile(
+    rb"^(?P<guard>\s*(?:@!?%p\d+\s+)?)(?:red|atom)\.(?:[a-z:0-9]+\.)*?global[a-z:0-9.]*?\.(?P<type>[bfsu](?:32|64))"
+    rb"\s+(?:(?P<old>%\w+),\s*)?(?P<at>\[[^\]]+\]),\s*[^;{]+;",
+    re.MULTILINE,
+)
 NANS = {8: b"0x7F", 16: b"0x7FFF", 32: b"0x7FC00000", 64: b"0x7FF8000000000000"}
 
 
@@ -35,7 +43,17 @@ def broken(store: re.Match[bytes]) -> bytes:
     return store["head"] + value + b";"
 
 
+def updated(update: re.Match[bytes]) -> bytes:
+    text, old = update.string, update["old"]
+    if old:
+        function = text[text.rfind(b"\n{", 0, update.start()) : text.find(b"\n}", update.end())]
+        if len(re.findall(re.escape(old) + rb"\b", function)) > 1:
+            return update[0]
+    return update["guard"] + b"st.global." + update["type"] + b" " + update["at"] + b", 0;"
+
+
 def sabotaged(ptx: bytes) -> bytes:
+    ptx = UPDATE.sub(updated, ptx)
     if KIND == "unwritten":
         return REDUCE.sub(b"", STORE.sub(b"", ptx))
     return STORE.sub(broken, ptx)

@@ -1,8 +1,9 @@
 """The memory hierarchy with a kernel's traffic on it, as the counters of its first profiled launch say.
 
 The same drawing on every page: SM, L1, L2 and DRAM from top to bottom, one column for each kernel, arrows as wide as
-the bytes that they carry. Between SM and L1 that is the sectors of global loads and stores, 32 bytes each. No recorded
-metric counts the bytes between L1 and L2, so that link has no number; the L2 shows its hit rate.
+the bytes that they carry. Between SM and L1 that is the sectors of global loads and stores, 32 bytes each; atomic
+additions are stores, too, where they were counted. No recorded metric counts the bytes between L1 and L2, so that link
+has no number; the L2 shows its hit rate.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ WORDS = {
         "title": "Traffic of one launch on {device} · {date}, counted in hardware; arrows are as wide as their bytes",
         "load": "loaded",
         "store": "stored",
+        "add": "stored, added",
         "sm": "SMs: registers",
         "hits": "{share} hits",
         "name": "Kernel",
@@ -35,6 +37,7 @@ WORDS = {
         "title": "一次启动的访存流量，{device} · {date}，硬件计数；箭头的粗细与字节数成正比",
         "load": "加载",
         "store": "存储",
+        "add": "存储、原子加",
         "sm": "SM：寄存器",
         "hits": "命中 {share}",
         "name": "核函数",
@@ -49,7 +52,8 @@ class Moved:
 
     label: str
     loaded: float
-    stored: float
+    stored: float  # added included
+    added: float
     hits: float
     read: float
     written: float
@@ -78,10 +82,20 @@ def moved(source: Source, kernel: str, label: str) -> Moved:
     def counted(metric: str) -> float:
         return source.value(f"#{kernel}.{metric}").number
 
+    def counted_if_asked(metric: str) -> float:  # records of most pages lack it
+        try:
+            return counted(metric)
+        except BookError:
+            return 0.0
+
+    added = SECTOR * sum(
+        counted_if_asked(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum") for op in ("red", "atom")
+    )
     return Moved(
         label,
         SECTOR * counted("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
-        SECTOR * counted("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
+        SECTOR * counted("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") + added,
+        added,
         counted("lts__t_sector_hit_rate.pct"),
         counted("dram__bytes_read.sum"),
         counted("dram__bytes_write.sum"),
@@ -108,8 +122,8 @@ def column(kernel: Moved, x: float, most: float, words: dict[str, str]) -> str:
         )
         return y + BOX
 
-    def link(y: float, up: float, down: float) -> float:
-        for at, number, kind, name in ((x + 13, up, "load", "load"), (x + WIDTH / 2 + 11, down, "store", "store")):
+    def link(y: float, up: float, down: float, below: str = "store") -> float:
+        for at, number, kind, name in ((x + 13, up, "load", "load"), (x + WIDTH / 2 + 11, down, "store", below)):
             tip, tail = (y + 2, y + LINK - 2) if kind == "load" else (y + LINK - 2, y + 2)
             out.append(arrow(at, tail, tip, WIDEST * number / most, kind))
             out.append(
@@ -119,7 +133,7 @@ def column(kernel: Moved, x: float, most: float, words: dict[str, str]) -> str:
         return y + LINK
 
     y = box(24, words["sm"])
-    y = link(y, kernel.loaded, kernel.stored)
+    y = link(y, kernel.loaded, kernel.stored, "add" if kernel.added else "store")
     y = box(y, "L1", CACHE)
     out.append(f'<path class="wb-edge" stroke-dasharray="3 3" d="M{middle:g} {y:g}v{SHORT}"/>')
     y = box(y + SHORT, f"L2: {words['hits'].format(share=quantity(kernel.hits, '%'))}", CACHE)

@@ -1,0 +1,8 @@
+// wrong: uninitialised
+__global__ void histogram(const unsigned char* data, unsigned* counts, int n) {
+    __shared__ unsigned bins[256];
+    int t = threadIdx.x;
+    for (int i = blockIdx.x * 256 + t; i < n; i += gridDim.x * 256) atomicAdd(&bins[data[i]], 1);  // <-- here
+    __syncthreads();
+    atomicAdd(&counts[t], bins[t]);
+}
