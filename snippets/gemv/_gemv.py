@@ -61,7 +61,7 @@ def stream(blocks: int) -> Launch:
         used = min(blocks, tiles * -(-p.k // CHUNK))  # every block gets a chunk
         parts = p.scratch(used * 2 * p.m * TILE)
         kernel("v7", p)(p.w[i], p.x, p.y, parts, n, k, block=(THREADS, 1, 1), grid=(used, 1))
-        function("stream_fix_up", p)(parts, p.y, n, k, np.int32(used), block=(THREADS, 1, 1), grid=(tiles, 1))
+        function("stream_fix_up", p)(parts, p.y, n, k, np.int32(used), block=(TILE, 1, 1), grid=(tiles, p.m))
 
     return launch
 

@@ -144,20 +144,18 @@ __global__ void __launch_bounds__(32 * WARPS, 2)
     }
 }
 
+// blockIdx.x is a tile, blockIdx.y a row of x. Of a tile's blocks only the first can have begun before it.
 __global__ void stream_fix_up(const float* __restrict__ parts, float* y, int N, int K, int blocks) {
     const int chunks = (K + CHUNK - 1) / CHUNK, units = (N + ROWS - 1) / ROWS * chunks;
-    const int tile = blockIdx.x, begin = tile * chunks, end = begin + chunks;
-    int b = (long long)begin * blocks / units;              // the block that has the tile's first unit, or
-    while (first_unit(units, blocks, b + 1) <= begin) b++;  // one before it
-    if (first_unit(units, blocks, b) <= begin && first_unit(units, blocks, b + 1) >= end) return;  // it had all of it
-    for (int e = threadIdx.x; e < M * ROWS; e += blockDim.x) {
-        const int m = e / ROWS, n = tile * ROWS + e % ROWS;
-        if (n >= N) continue;
-        float sum = 0;
-        for (int i = b; first_unit(units, blocks, i) < end; i++)
-            sum += parts[((size_t)i * 2 + (first_unit(units, blocks, i) < begin)) * M * ROWS + e];
-        y[(size_t)m * N + n] = sum;
-    }
+    const int begin = blockIdx.x * chunks, end = begin + chunks, n = blockIdx.x * ROWS + threadIdx.x;
+    int b = (long long)begin * blocks / units;  // the block that has unit `begin`, or the one before it
+    if (first_unit(units, blocks, b + 1) <= begin) b++;
+    const int e = blockIdx.y * ROWS + threadIdx.x, last = ((long long)end * blocks - 1) / units;
+    const bool earlier = first_unit(units, blocks, b) < begin;
+    if (n >= N || last == b) return;  // one block had all of the tile
+    float sum = parts[((size_t)b * 2 + earlier) * M * ROWS + e];
+    for (int i = b + 1; i <= last; i++) sum += parts[(size_t)i * 2 * M * ROWS + e];
+    y[(size_t)blockIdx.y * N + n] = sum;
 }
 // --8<-- [end:v7]
 }
