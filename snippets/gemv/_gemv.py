@@ -16,37 +16,37 @@ Launch = Callable[["Problem", int], None]  # of a problem, and the number of its
 
 
 # --8<-- [start:rungs]
-ROWS_PER_BLOCK = {"v0": THREADS, "v1": THREADS // 32, "v2": THREADS // 32, "v3": 4 * THREADS // 32, "v4": TILE}
+ROWS_PER_BLOCK = {"v0": THREADS, "v1": THREADS // 32, "v2": THREADS // 32, "v3": 4 * THREADS // 32, "v5": TILE}
 
 
-def simple(name: str) -> Launch:
-    """v0 to v4: one launch, blocks along the rows of W."""
+def simple(name: str, padded: bool = False) -> Launch:
+    """One launch, blocks along the rows of W: v0 to v3, v4 (which is v3 on a padded x) and v5."""
 
     def launch(p: "Problem", i: int = 0) -> None:
         grid = (-(-p.n // ROWS_PER_BLOCK[name]), 1)
-        kernel(name, p)(p.w[i], p.x, p.y, np.int32(p.n), np.int32(p.k), block=(THREADS, 1, 1), grid=grid)
+        kernel(name, p)(p.w[i], p.x_at(padded), p.y, *p.sizes(padded), block=(THREADS, 1, 1), grid=grid)
 
     return launch
 
 
 def atomics(splits: int) -> Launch:
-    """v5: y is zeroed, then every block adds its part of K to it."""
+    """v6: y is zeroed, then every block adds its part of K to it."""
 
     def launch(p: "Problem", i: int = 0) -> None:
         cuda.memset_d32_async(p.y, 0, p.m * p.n)
         grid = (-(-p.n // TILE), splits)
-        kernel("v5", p)(p.w[i], p.x, p.y, np.int32(p.n), np.int32(p.k), block=(THREADS, 1, 1), grid=grid)
+        kernel("v6", p)(p.w[i], p.x_at(), p.y, *p.sizes(), block=(THREADS, 1, 1), grid=grid)
 
     return launch
 
 
 def fixed_up(splits: int) -> Launch:
-    """v6: every block stores its sums, and a second launch adds them up."""
+    """v7: every block stores its sums, and a second launch adds them up."""
 
     def launch(p: "Problem", i: int = 0) -> None:
-        n, k, grid = np.int32(p.n), np.int32(p.k), (-(-p.n // TILE), splits)
+        n, grid = np.int32(p.n), (-(-p.n // TILE), splits)
         parts = p.scratch(splits * p.m * p.n)
-        kernel("v6", p)(p.w[i], p.x, parts, n, k, block=(THREADS, 1, 1), grid=grid)
+        kernel("v7", p)(p.w[i], p.x_at(), parts, *p.sizes(), block=(THREADS, 1, 1), grid=grid)
         grid = (-(-p.m * p.n // THREADS), 1)
         function("fix_up", p)(parts, p.y, n, np.int32(splits), block=(THREADS, 1, 1), grid=grid)
 
@@ -54,13 +54,13 @@ def fixed_up(splits: int) -> Launch:
 
 
 def stream(blocks: int) -> Launch:
-    """v7: as many blocks as the device holds at once share all of W evenly."""
+    """v8: as many blocks as the device holds at once share all of W evenly."""
 
     def launch(p: "Problem", i: int = 0) -> None:
         n, k, tiles = np.int32(p.n), np.int32(p.k), -(-p.n // TILE)
         used = min(blocks, tiles * -(-p.k // CHUNK))  # every block gets a chunk
         parts = p.scratch(used * 2 * p.m * TILE)
-        kernel("v7", p)(p.w[i], p.x, p.y, parts, n, k, block=(THREADS, 1, 1), grid=(used, 1))
+        kernel("v8", p)(p.w[i], p.x_at(), p.y, parts, *p.sizes(), block=(THREADS, 1, 1), grid=(used, 1))
         function("stream_fix_up", p)(parts, p.y, n, k, np.int32(used), block=(TILE, 1, 1), grid=(tiles, p.m))
 
     return launch
@@ -99,11 +99,10 @@ def resident() -> int:
 
 
 def ladder(splits: int, blocks: int, bf16: bool = True) -> dict[str, Launch]:
-    """All rungs, v0 to v7; in fp32 those on CUDA cores."""
-    cores = {name: simple(name) for name in ("v0", "v1", "v2", "v3")}
-    return cores | (
-        {"v4": simple("v4"), "v5": atomics(splits), "v6": fixed_up(splits), "v7": stream(blocks)} if bf16 else {}
-    )
+    """All rungs, v0 to v8; in fp32 those on CUDA cores."""
+    cores = {name: simple(name) for name in ("v0", "v1", "v2", "v3")} | {"v4": simple("v3", padded=True)}
+    tensor = {"v5": simple("v5", padded=True), "v6": atomics(splits), "v7": fixed_up(splits), "v8": stream(blocks)}
+    return cores | tensor if bf16 else cores
 
 
 # --8<-- [start:problem]
@@ -131,8 +130,22 @@ class Problem:
                 self.want.append(wide[0] @ wide[1])
                 self.bound.append(2 * k * 2.0**-24 * (np.abs(wide[0]) @ np.abs(wide[1])))
         self.nbytes = n * k * (2 if bf16 else 4)  # of W
-        self.x, self.y = cuda.to_device(stored(x, bf16)), cuda.mem_alloc(4 * m * n)
+        apart = np.full((m, k + self.padding()), np.nan, np.float32)
+        apart[:, :k] = x
+        self.x, self.padded_x = (cuda.to_device(stored(rows, bf16)) for rows in (x, apart))
+        self.y = cuda.mem_alloc(4 * m * n)
         self._scratch, self._scratch_items = None, 0
+
+    def padding(self) -> int:
+        """Elements between the rows of the padded x: 128 bytes."""
+        return 64 if self.bf16 else 32
+
+    def x_at(self, padded: bool = True) -> Any:
+        return self.padded_x if padded else self.x
+
+    def sizes(self, padded: bool = True) -> tuple[np.int32, np.int32, np.int32]:
+        """N, K and the pitch of x."""
+        return np.int32(self.n), np.int32(self.k), np.int32(self.k + (self.padding() if padded else 0))
 
     def scratch(self, items: int) -> Any:
         """Device memory for so many floats, filled with NaN when it is new."""

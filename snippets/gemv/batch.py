@@ -14,7 +14,7 @@ SPLITS = 4
 
 def measure(rng: np.random.Generator, bf16: bool) -> None:
     kind = "bf16" if bf16 else "fp32"
-    drawn = ["v1", "v2", "v3", "v4", "v6", "v7"] if bf16 else ["v1", "v2", "v3"]
+    drawn = ["v1", "v2", "v3", "v4", "v5", "v7", "v8"] if bf16 else ["v1", "v2", "v3", "v4"]
     rates: dict[str, list[tuple[float, float, float]]] = {name: [] for name in (*drawn, "cublas")}
     whole = Problem(rng, 16, 8192, 32768 if bf16 else 16384, bf16, whole=True, copies=2)
     yardstick = copy()

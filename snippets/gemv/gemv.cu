@@ -1,4 +1,5 @@
-// y = x Wᵀ: W has N rows of K weights, x has M rows of K numbers, y has M rows of N sums in fp32; for any N, K >= 1.
+// y = x Wᵀ: W has N rows of K weights, x has M rows of K numbers, `pitch` elements apart, and y has M rows of N sums in
+// fp32; for any N, K >= 1.
 // The program that compiles this file sets
 //   M        rows of x, 1 to 16
 //   ELEMENT  type of W and x: float, or unsigned short for the bits of a bf16
@@ -45,26 +46,28 @@ __device__ uint4 load16(const Element* p, int left, bool aligned) {
 extern "C" {
 
 // --8<-- [start:v0]
-__global__ void gemv_v0(const Element* __restrict__ W, const Element* __restrict__ x, float* y, int N, int K) {
+__global__ void gemv_v0(const Element* __restrict__ W, const Element* __restrict__ x, float* y, int N, int K,
+                        int pitch) {
     int n = blockIdx.x * blockDim.x + threadIdx.x;
     if (n >= N) return;
     float sum[M] = {};
     for (int k = 0; k < K; k++) {
         float w = widen(W[(size_t)n * K + k]);  // lanes are a whole row apart
-        for (int m = 0; m < M; m++) sum[m] += w * widen(x[m * K + k]);
+        for (int m = 0; m < M; m++) sum[m] += w * widen(x[m * pitch + k]);
     }
     for (int m = 0; m < M; m++) y[m * N + n] = sum[m];
 }
 // --8<-- [end:v0]
 
 // --8<-- [start:v1]
-__global__ void gemv_v1(const Element* __restrict__ W, const Element* __restrict__ x, float* y, int N, int K) {
+__global__ void gemv_v1(const Element* __restrict__ W, const Element* __restrict__ x, float* y, int N, int K,
+                        int pitch) {
     int n = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (n >= N) return;
     float sum[M] = {};
     for (int k = lane; k < K; k += 32) {  // lanes are neighbours in a row
         float w = widen(W[(size_t)n * K + k]);
-        for (int m = 0; m < M; m++) sum[m] += w * widen(x[m * K + k]);
+        for (int m = 0; m < M; m++) sum[m] += w * widen(x[m * pitch + k]);
     }
     for (int m = 0; m < M; m++) {
         float total = warp_sum(sum[m]);
@@ -74,16 +77,17 @@ __global__ void gemv_v1(const Element* __restrict__ W, const Element* __restrict
 // --8<-- [end:v1]
 
 // --8<-- [start:v2]
-__global__ void gemv_v2(const Element* __restrict__ W, const Element* __restrict__ x, float* y, int N, int K) {
+__global__ void gemv_v2(const Element* __restrict__ W, const Element* __restrict__ x, float* y, int N, int K,
+                        int pitch) {
     int n = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (n >= N) return;
-    const bool aligned = K % VECTOR == 0;
+    const bool aligned = K % VECTOR == 0 && pitch % VECTOR == 0;
     float sum[M] = {};
     for (int k = lane * VECTOR; k < K; k += 32 * VECTOR) {
         float w[VECTOR], v[VECTOR];
         unpack(load16(W + (size_t)n * K + k, K - k, aligned), w);
         for (int m = 0; m < M; m++) {
-            unpack(load16(x + m * K + k, K - k, aligned), v);
+            unpack(load16(x + m * pitch + k, K - k, aligned), v);
             for (int i = 0; i < VECTOR; i++) sum[m] += w[i] * v[i];
         }
     }
@@ -95,18 +99,19 @@ __global__ void gemv_v2(const Element* __restrict__ W, const Element* __restrict
 // --8<-- [end:v2]
 
 // --8<-- [start:v3]
-__global__ void gemv_v3(const Element* __restrict__ W, const Element* __restrict__ x, float* y, int N, int K) {
+__global__ void gemv_v3(const Element* __restrict__ W, const Element* __restrict__ x, float* y, int N, int K,
+                        int pitch) {
     constexpr int R = 4;  // rows of W per warp
     int first = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * R, lane = threadIdx.x % 32;
     if (first >= N) return;
-    const bool aligned = K % VECTOR == 0;
+    const bool aligned = K % VECTOR == 0 && pitch % VECTOR == 0;
     float sum[R][M] = {};
     for (int k = lane * VECTOR; k < K; k += 32 * VECTOR) {
         float w[R][VECTOR], v[VECTOR];
         for (int r = 0; r < R; r++)  // past the last row: the last row again, which is not stored
             unpack(load16(W + (size_t)min(first + r, N - 1) * K + k, K - k, aligned), w[r]);
         for (int m = 0; m < M; m++) {
-            unpack(load16(x + m * K + k, K - k, aligned), v);  // loaded once, used R times
+            unpack(load16(x + m * pitch + k, K - k, aligned), v);  // loaded once, used R times
             for (int r = 0; r < R; r++)
                 for (int i = 0; i < VECTOR; i++) sum[r][m] += w[r][i] * v[i];
         }

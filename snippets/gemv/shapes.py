@@ -28,7 +28,7 @@ def choose(m: int, n: int) -> tuple[str, Launch]:
     """Our kernel: one warp per row for one row of x and rows enough for every warp, else stream-K."""
     if m == 1 and n >= 16 * resident():
         return "v2", simple("v2")
-    return "v7", stream(resident())
+    return "v8", stream(resident())
 
 
 # --8<-- [end:layers]

@@ -1,5 +1,5 @@
-// y = x Wᵀ on tensor cores: W has N rows of K weights in bf16, x has M rows of K numbers in bf16, y has M rows of N sums
-// in fp32; for any N, K >= 1. The program that compiles this file sets M, 1 to 16.
+// y = x Wᵀ on tensor cores: W has N rows of K weights in bf16, x has M rows of K numbers in bf16, `pitch` elements
+// apart, and y has M rows of N sums in fp32; for any N, K >= 1. The program that compiles this file sets M, 1 to 16.
 
 typedef unsigned short Bf16;                 // its bits
 constexpr int GROUPS = (M + 7) / 8;          // of eight rows of x
@@ -36,12 +36,12 @@ struct Sums {
 };
 
 // 16 rows of W from `top` on, times x, for the elements from `from` to `to` of their rows.
-__device__ Sums multiply(const Bf16* __restrict__ W, const Bf16* __restrict__ x, int N, int K, int top, int from,
-                         int to) {
+__device__ Sums multiply(const Bf16* __restrict__ W, const Bf16* __restrict__ x, int N, int K, int pitch, int top,
+                         int from, int to) {
     const int row = threadIdx.x % 32 / 4, eight = threadIdx.x % 4 * 8;  // the lane's row, and its 8 elements of 32
     const Bf16 *w[2], *v[GROUPS];
     for (int i = 0; i < 2; i++) w[i] = W + (size_t)min(top + row + 8 * i, N - 1) * K;
-    for (int g = 0; g < GROUPS; g++) v[g] = x + (size_t)min(row + 8 * g, M - 1) * K;
+    for (int g = 0; g < GROUPS; g++) v[g] = x + (size_t)min(row + 8 * g, M - 1) * pitch;
     Sums sums = {};
     auto chunk = [&](auto whole, int k0) {
         uint4 a[AHEAD][2], b[AHEAD][GROUPS];
@@ -60,7 +60,7 @@ __device__ Sums multiply(const Bf16* __restrict__ W, const Bf16* __restrict__ x,
             }
     };
     int k0 = from;
-    if (K % 8 == 0)  // rows are multiples of 16 bytes
+    if (K % 8 == 0 && pitch % 8 == 0)  // rows are multiples of 16 bytes
         for (; k0 + CHUNK <= to; k0 += CHUNK) chunk(Constant<true>{}, k0);
     for (; k0 < to; k0 += CHUNK) chunk(Constant<false>{}, k0);
     return sums;
@@ -81,33 +81,33 @@ __device__ void each(const Sums& sums, int N, int top, Put put) {
 
 extern "C" {
 
-// --8<-- [start:v4]
-__global__ void __launch_bounds__(32 * WARPS, 2)
-    gemv_v4(const Bf16* __restrict__ W, const Bf16* __restrict__ x, float* y, int N, int K) {
-    const int top = blockIdx.x * ROWS + threadIdx.x / 32 * 16;
-    each(multiply(W, x, N, K, top, 0, K), N, top, [&](int m, int n, float sum) { y[(size_t)m * N + n] = sum; });
-}
-// --8<-- [end:v4]
-
 // --8<-- [start:v5]
+__global__ void __launch_bounds__(32 * WARPS, 2)
+    gemv_v5(const Bf16* __restrict__ W, const Bf16* __restrict__ x, float* y, int N, int K, int pitch) {
+    const int top = blockIdx.x * ROWS + threadIdx.x / 32 * 16;
+    each(multiply(W, x, N, K, pitch, top, 0, K), N, top, [&](int m, int n, float sum) { y[(size_t)m * N + n] = sum; });
+}
+// --8<-- [end:v5]
+
+// --8<-- [start:v6]
 // The part of K that belongs to split `i` of `splits`, in whole chunks.
 __device__ int part(int K, int splits, int i) {
     return min(K, (int)((long long)((K + CHUNK - 1) / CHUNK) * i / splits) * CHUNK);
 }
 
 __global__ void __launch_bounds__(32 * WARPS, 2)
-    gemv_v5(const Bf16* __restrict__ W, const Bf16* __restrict__ x, float* y, int N, int K) {
+    gemv_v6(const Bf16* __restrict__ W, const Bf16* __restrict__ x, float* y, int N, int K, int pitch) {
     const int top = blockIdx.x * ROWS + threadIdx.x / 32 * 16, i = blockIdx.y, splits = gridDim.y;
-    each(multiply(W, x, N, K, top, part(K, splits, i), part(K, splits, i + 1)), N, top,
+    each(multiply(W, x, N, K, pitch, top, part(K, splits, i), part(K, splits, i + 1)), N, top,
          [&](int m, int n, float sum) { atomicAdd(y + (size_t)m * N + n, sum); });  // y was zeroed before
 }
-// --8<-- [end:v5]
+// --8<-- [end:v6]
 
-// --8<-- [start:v6]
+// --8<-- [start:v7]
 __global__ void __launch_bounds__(32 * WARPS, 2)
-    gemv_v6(const Bf16* __restrict__ W, const Bf16* __restrict__ x, float* parts, int N, int K) {
+    gemv_v7(const Bf16* __restrict__ W, const Bf16* __restrict__ x, float* parts, int N, int K, int pitch) {
     const int top = blockIdx.x * ROWS + threadIdx.x / 32 * 16, i = blockIdx.y, splits = gridDim.y;
-    each(multiply(W, x, N, K, top, part(K, splits, i), part(K, splits, i + 1)), N, top,
+    each(multiply(W, x, N, K, pitch, top, part(K, splits, i), part(K, splits, i + 1)), N, top,
          [&](int m, int n, float sum) { parts[((size_t)i * M + m) * N + n] = sum; });
 }
 
@@ -118,14 +118,14 @@ __global__ void fix_up(const float* __restrict__ parts, float* y, int N, int spl
     for (int i = 0; i < splits; i++) sum += parts[(size_t)i * M * N + e];  // always in the same order
     y[e] = sum;
 }
-// --8<-- [end:v6]
+// --8<-- [end:v7]
 
-// --8<-- [start:v7]
+// --8<-- [start:v8]
 // All chunks of all tiles of ROWS rows, one after another, are divided evenly; unit u is chunk u % chunks of tile u / chunks.
 __device__ int first_unit(int units, int blocks, int b) { return (long long)units * b / blocks; }
 
 __global__ void __launch_bounds__(32 * WARPS, 2)
-    gemv_v7(const Bf16* __restrict__ W, const Bf16* __restrict__ x, float* y, float* parts, int N, int K) {
+    gemv_v8(const Bf16* __restrict__ W, const Bf16* __restrict__ x, float* y, float* parts, int N, int K, int pitch) {
     const int chunks = (K + CHUNK - 1) / CHUNK, units = (N + ROWS - 1) / ROWS * chunks;
     const int begin = first_unit(units, gridDim.x, blockIdx.x), end = first_unit(units, gridDim.x, blockIdx.x + 1);
     for (int unit = begin; unit < end;) {
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(32 * WARPS, 2)
         const int top = tile * ROWS + inside, from = unit % chunks * CHUNK;
         const bool all = stop - unit == chunks;                                       // the tile is this block's alone
         float* mine = parts + ((size_t)blockIdx.x * 2 + (unit != begin)) * M * ROWS;  // of its first, or its last tile
-        each(multiply(W, x, N, K, top, from, min(K, from + (stop - unit) * CHUNK)), N, top,
+        each(multiply(W, x, N, K, pitch, top, from, min(K, from + (stop - unit) * CHUNK)), N, top,
              [&](int m, int n, float sum) {
                  if (all)
                      y[(size_t)m * N + n] = sum;
@@ -157,5 +157,5 @@ __global__ void stream_fix_up(const float* __restrict__ parts, float* y, int N, 
     for (int i = b + 1; i <= last; i++) sum += parts[(size_t)i * 2 * M * ROWS + e];
     y[(size_t)blockIdx.y * N + n] = sum;
 }
-// --8<-- [end:v7]
+// --8<-- [end:v8]
 }
