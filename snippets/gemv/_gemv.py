@@ -16,11 +16,18 @@ Launch = Callable[["Problem", int], None]  # of a problem, and the number of its
 
 
 # --8<-- [start:rungs]
-ROWS_PER_BLOCK = {"v0": THREADS, "v1": THREADS // 32, "v2": THREADS // 32, "v3": 4 * THREADS // 32, "v5": TILE}
+ROWS_PER_BLOCK = {
+    "v0": THREADS,
+    "v1": THREADS // 32,
+    "v2": THREADS // 32,
+    "v3": THREADS // 8,
+    "v4": THREADS // 8,
+    "v5": TILE,
+}
 
 
 def simple(name: str, padded: bool = False) -> Launch:
-    """One launch, blocks along the rows of W: v0 to v3, v4 (which is v3 on a padded x) and v5."""
+    """One launch, blocks along the rows of W: v0 to v5, from v4 on with a padded x."""
 
     def launch(p: "Problem", i: int = 0) -> None:
         grid = (-(-p.n // ROWS_PER_BLOCK[name]), 1)
@@ -81,7 +88,7 @@ def core_module(m: int, bf16: bool) -> Any:
 
 @functools.cache
 def _function(name: str, m: int, bf16: bool) -> Any:
-    on_cores = name in ("gemv_v0", "gemv_v1", "gemv_v2", "gemv_v3")
+    on_cores = name in ("gemv_v0", "gemv_v1", "gemv_v2", "gemv_v3", "gemv_v4")
     return (core_module(m, bf16) if on_cores else tensor_module(m)).get_function(name)
 
 
@@ -100,7 +107,7 @@ def resident() -> int:
 
 def ladder(splits: int, blocks: int, bf16: bool = True) -> dict[str, Launch]:
     """All rungs, v0 to v8; in fp32 those on CUDA cores."""
-    cores = {name: simple(name) for name in ("v0", "v1", "v2", "v3")} | {"v4": simple("v3", padded=True)}
+    cores = {name: simple(name) for name in ("v0", "v1", "v2", "v3")} | {"v4": simple("v4", padded=True)}
     tensor = {"v5": simple("v5", padded=True), "v6": atomics(splits), "v7": fixed_up(splits), "v8": stream(blocks)}
     return cores | tensor if bf16 else cores
 
