@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy as shallow
 from typing import Any
 
@@ -84,6 +85,18 @@ def tensor_module(m: int) -> Any:
 @functools.cache
 def core_module(m: int, bf16: bool) -> Any:
     return wb.module("gemv/gemv.cu", M=m, ELEMENT="unsigned short" if bf16 else "float")
+
+
+def compile_all(batches: Sequence[int], fp32: bool = False) -> None:
+    """Compile for all of these M at once, so that the modules above find their code in the compiler's cache."""
+    from pycuda.compiler import compile
+
+    sources = [wb.source("gemv/tensor.cu", M=m) for m in batches]
+    for element in ("unsigned short", "float") if fp32 else ("unsigned short",):
+        sources += [wb.source("gemv/gemv.cu", M=m, ELEMENT=element) for m in batches]
+    arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda text: compile(text, options=["-lineinfo"], no_extern_c=True, arch=arch), sources))
 
 
 @functools.cache
@@ -252,15 +265,15 @@ def tensor(address: Any, shape: tuple[int, ...], bf16: bool) -> Any:
     return found.view(torch.bfloat16) if bf16 else found
 
 
-def cublas(p: Problem) -> Callable[[int], Any]:
+def cublas(p: Problem, padded: bool = False) -> Callable[[int], Any]:
     """y = x Wᵀ by torch, which calls cuBLAS; fp32 in full. In bf16 y is bf16 too, half as many bytes as ours."""
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
-    weights, x = [tensor(w, (p.n, p.k), p.bf16) for w in p.w], tensor(p.x, (p.m, p.k), p.bf16)
+    pitch = p.k + (p.padding() if padded else 0)
+    weights, x = [tensor(w, (p.n, p.k), p.bf16) for w in p.w], tensor(p.x_at(padded), (p.m, pitch), p.bf16)[:, : p.k]
     y = torch.empty((p.m, p.n), dtype=x.dtype, device="cuda")
     for i, want in enumerate(p.want):
-        torch.nn.functional.linear(x, weights[i])
         torch.mm(x, weights[i].T, out=y)
         if not np.allclose(y.float().cpu().numpy(), want, rtol=0.01, atol=0.01 * float(np.abs(want).max())):
             raise AssertionError(f"torch: M, N, K = {p.m, p.n, p.k}")

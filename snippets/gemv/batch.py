@@ -6,7 +6,7 @@ python batch.py   check; on a GPU also time N = 8192 and K = 32768 (fp32: 16384)
 import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import warpbench as wb
-from _gemv import Problem, copy, cublas, ladder, resident, rounds, shares, spread, timed
+from _gemv import Problem, compile_all, copy, cublas, ladder, resident, rounds, shares, spread, timed
 
 BATCHES = [1, 2, 4, 8, 16]
 SPLITS = 4
@@ -44,6 +44,7 @@ def measure(rng: np.random.Generator, bf16: bool) -> None:
 if __name__ == "__main__":
     generator = np.random.default_rng()
     wb.needs("8.0")
+    compile_all(BATCHES if wb.is_gpu() else (1, 4), fp32=True)
     for bf16 in (True, False):
         for m in BATCHES if wb.is_gpu() else (1, 4):
             for name, launch in ladder(2, 3, bf16).items():

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import warpbench as wb
-from _gemv import Problem, copy, cublas, ladder, resident, rounds, shares, spread, timed
+from _gemv import Problem, compile_all, copy, cublas, ladder, resident, rounds, shares, spread, timed
 
 # --8<-- [start:shapes]
 SHAPES = [  # M, N, K: tails in each direction, rows that are no multiple of 16 bytes, whole tiles
@@ -23,6 +23,7 @@ SPLITS = 4  # of K: with 64 tiles of rows 256 blocks, of which an H200 holds 264
 
 
 def check_all(rng: np.random.Generator) -> None:
+    compile_all([m for m, _, _ in SHAPES], fp32=True)
     for m, n, k in SHAPES:
         for bf16 in (True, False):
             for name, launch in ladder(splits=3, blocks=5, bf16=bf16).items():
@@ -51,6 +52,10 @@ def measure(rng: np.random.Generator, m: int) -> None:
         print(
             f"{name:12}{t.median * 1e3:10.3f}{p.nbytes / t.median / 1e9:8.0f}{of_copy[0]:7.1f} %{of_cublas[0]:9.1f} %"
         )
+    plain, padded = rounds([library, cublas(p, padded=True)], seconds=0.2)
+    same = shares(padded, plain)
+    wb.value("cublas.padded", same[0], "%", same[1:])
+    print(f"cuBLAS on the padded x: {same[0]:.1f} % of its rate on the plain one")
     for name, times, moved in (("cublas", libraries, 1), ("copy", copies, 2)):
         t = wb.Timing(*spread(times), repeats=len(times))
         wb.timing(name, t, nbytes=moved * p.nbytes)

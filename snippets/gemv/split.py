@@ -10,6 +10,7 @@ from _gemv import (
     TILE,
     Problem,
     atomics,
+    compile_all,
     copy,
     cublas,
     fixed_up,
@@ -113,6 +114,7 @@ if __name__ == "__main__":
     distinct(generator, 20 if wb.is_gpu() else 2)
     if wb.is_gpu():
         wb.needs("8.0", memory=6 * 2**30)
+        compile_all(BATCHES)
         map_of_splits(generator)
         waves(generator)
         few_rows(generator)
