@@ -1,0 +1,7 @@
+// slow: atomics
+__global__ void gemv(const float* w, const float* x, float* y, int n, int k) {
+    int row = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    int from = (long long)k * blockIdx.y / gridDim.y, to = (long long)k * (blockIdx.y + 1) / gridDim.y;
+    if (row >= n) return;
+    for (int i = from + lane; i < to; i += 32) atomicAdd(y + row, w[(size_t)row * k + i] * x[i]);  // <-- here
+}

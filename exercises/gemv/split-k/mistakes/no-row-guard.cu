@@ -1,0 +1,9 @@
+// wrong: out-of-bounds
+__global__ void gemv(const float* w, const float* x, float* y, int n, int k) {
+    int row = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    int from = (long long)k * blockIdx.y / gridDim.y, to = (long long)k * (blockIdx.y + 1) / gridDim.y;
+    float sum = 0;
+    for (int i = from + lane; i < to; i += 32) sum += w[(size_t)row * k + i] * x[i];  // <-- here
+    for (int apart = 16; apart; apart /= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+    if (lane == 0) atomicAdd(y + row, sum);  // <-- here
+}
