@@ -2,9 +2,7 @@
 #include "hopper.cuh"
 constexpr int BM = 128, BN = 256, BK = 64, STAGES = 4, CONSUMERS = 2;
 constexpr int A_BYTES = BM * BK * 2, B_BYTES = BN * BK * 2, PANEL = 64 * BK * 2;
-#ifndef GROUP
-#define GROUP 8  // rows of tiles that are taken together, in clusters
-#endif
+constexpr int GROUP = 16;  // rows of tiles that are taken together
 
 // --8<-- [start:orders]
 // The tiles that block `me` of `all` takes: first, first + step, … below last.
@@ -16,9 +14,9 @@ __device__ Turn run_of_tiles(int tiles, int me, int all) {  // v9: neighbours on
 }
 __device__ Turn every_nth_tile(int tiles, int me, int all) { return {me, tiles, all}; }  // v10: neighbours at the same time
 
-// Tile t of rows x columns tiles, in groups of GROUP rows: down a column of the group, then the next column.
-__device__ void grouped(int t, int rows, int columns, int& row, int& column) {
-    const int per = GROUP * columns, first = t / per * GROUP, high = min(GROUP, rows - first);
+// Tile t of rows x columns tiles, in groups of `most` rows: down a column of the group, then the next column.
+__device__ void grouped(int t, int most, int rows, int columns, int& row, int& column) {
+    const int per = most * columns, first = t / per * most, high = min(most, rows - first);
     row = first + t % per % high;
     column = t % per / high;
 }
@@ -52,7 +50,7 @@ __device__ __forceinline__ void persistent(const CUtensorMap* a_map, const CUten
         if (RUNS)
             row = t / columns, column = t % columns;
         else
-            grouped(t, rows, columns, row, column);
+            grouped(t, GROUP / CLUSTER, rows, columns, row, column);
         m = (row * CLUSTER + rank) * BM, n = column * BN;
     };
     int s = 0, phase = 0, m, n;  // the ring goes on from tile to tile
