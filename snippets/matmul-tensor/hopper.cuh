@@ -2,7 +2,10 @@
 // warpgroups (wgmma). Each function is one instruction of PTX. Needs sm_90a.
 #include <cuda.h>
 #include <cuda_bf16.h>
-#ifndef WGMMA_TYPE  // bf16; 32 bytes of each row, and no operand transposed
+#include <cuda_fp16.h>
+#ifndef WGMMA_TYPE  // bf16: 32 bytes of each row, and no operand transposed
+#define ELEMENT 2  // bytes of an element of A and B
+#define OUT 0      // C is bf16 (0), fp16 (1) or fp32 (2)
 #define WGMMA_TYPE "k16.f32.bf16.bf16"
 #define WGMMA_FLAGS ", 1, 1, 0, 0"
 #endif
@@ -118,6 +121,14 @@ __device__ __forceinline__ void wgmma(float (&d)[128], u64 a, u64 b, int add) {
         : "l"(a), "l"(b), "r"(add));
 }
 
+__device__ __forceinline__ unsigned pack(float a, float b) {
+#if OUT == 1
+    const __half2 pair = __floats2half2_rn(a, b);
+#else
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(a, b);
+#endif
+    return *(const unsigned*)&pair;
+}
 // --8<-- [start:store]
 // The sums of a warpgroup, 64 rows and 2 COUNT columns of C from (row, column) on. A thread has neighbours in pairs, in two rows.
 template <int COUNT>
@@ -133,3 +144,42 @@ __device__ __forceinline__ void store_sums(bf16* C, int M, int N, int row, int c
     }
 }
 // --8<-- [end:store]
+
+// --8<-- [start:epilogue]
+__device__ __forceinline__ void stmatrix(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d) {  // ldmatrix back
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(a), "r"(b),
+                 "r"(c), "r"(d)
+                 : "memory");
+}
+// The same as store_sums through 16 KiB of the warpgroup's own in shared memory; the copies go on after the function has ended.
+// `map` has boxes of 64 x 64 elements of 2 bytes.
+template <int COUNT>
+__device__ __forceinline__ void copy_sums(const CUtensorMap* map, unsigned mine, int row, int column,
+                                          const float (&d)[COUNT]) {
+    const int group = threadIdx.x / 128, thread = threadIdx.x % 128, lane = thread % 32;
+    const int r = thread / 32 * 16 + lane / 8 % 2 * 8 + lane % 8;
+#pragma unroll
+    for (int first = 0; first < COUNT / 32; first += 2) {  // two boxes of 64 columns
+        if (thread == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+        asm volatile("bar.sync %0, 128;" ::"r"(group) : "memory");  // the copies before have read what we overwrite now
+#pragma unroll
+        for (int j = first * 8; j < first * 8 + 16; j += 2)  // 16 bytes of a row at a time, swizzled as the map has it
+            stmatrix(mine + (j / 8 - first) * 8192 + r * 128 + ((j % 8 + lane / 16) ^ r % 8) * 16,
+                     pack(d[4 * j], d[4 * j + 1]), pack(d[4 * j + 2], d[4 * j + 3]), pack(d[4 * j + 4], d[4 * j + 5]),
+                     pack(d[4 * j + 6], d[4 * j + 7]));
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the copy engine sees what we wrote
+        asm volatile("bar.sync %0, 128;" ::"r"(group) : "memory");
+        if (thread == 0) {
+            tile_store(map, column + first * 64, row, mine);
+            tile_store(map, column + first * 64 + 64, row, mine + 8192);
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        }
+    }
+}
+// --8<-- [end:epilogue]
+__device__ __forceinline__ void copies_done() {  // of this thread: C is written
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_sync() {
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}

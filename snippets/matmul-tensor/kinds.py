@@ -17,7 +17,7 @@ if cuda.Context.get_device().compute_capability() != (9, 0):
 rng = np.random.default_rng()
 for kind in KINDS:
     problems = [Problem(rng, *shape, kind) for shape in ((200, 272, 144), (640, 784, 208))]
-    check(problems, {f"v12 {kind}": final(kind, 4)})
+    check(problems, {f"v13 {kind}": final(kind, 4)})
     print(f"{kind}: right for 200 x 272 x 144 and 640 x 784 x 208")
 if not wb.is_gpu():
     print("no GPU: nothing is timed")

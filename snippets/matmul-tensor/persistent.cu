@@ -1,4 +1,5 @@
 // C = A Bᵀ as in wgmma.cu, by blocks that stay: as many as the GPU holds at once, each computing one tile of C after the other.
+// v12 writes C by the copy engine; the others have no c_map.
 #include "hopper.cuh"
 constexpr int BM = 128, BN = 256, BK = 64, STAGES = 4, CONSUMERS = 2;
 constexpr int A_BYTES = BM * BK * 2, B_BYTES = BN * BK * 2, PANEL = 64 * BK * 2;
@@ -23,10 +24,10 @@ __device__ void grouped(int t, int most, int rows, int columns, int& row, int& c
 // --8<-- [end:orders]
 
 template <bool RUNS, int CLUSTER>
-__device__ __forceinline__ void persistent(const CUtensorMap* a_map, const CUtensorMap* b_map, bf16* C, int M, int N,
-                                           int K) {
+__device__ __forceinline__ void persistent(const CUtensorMap* a_map, const CUtensorMap* b_map, const CUtensorMap* c_map,
+                                           bf16* C, int M, int N, int K) {
     __shared__ u64 barriers[2 * STAGES];
-    const unsigned As = shared_address(memory), Bs = As + STAGES * A_BYTES;
+    const unsigned As = shared_address(memory), Bs = As + STAGES * A_BYTES, Cs = Bs + STAGES * B_BYTES;
     const unsigned full = shared_address(barriers), empty = full + 8 * STAGES;
     const int rows = (M + BM * CLUSTER - 1) / (BM * CLUSTER), columns = (N + BN - 1) / BN, steps = (K + BK - 1) / BK;
     const int me = blockIdx.x / CLUSTER, rank = blockIdx.x % CLUSTER, all = gridDim.x / CLUSTER;
@@ -39,7 +40,7 @@ __device__ __forceinline__ void persistent(const CUtensorMap* a_map, const CUten
         barrier_init_done();
     }
     if (CLUSTER > 1)
-        asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+        cluster_sync();
     else
         __syncthreads();
 
@@ -101,25 +102,33 @@ __device__ __forceinline__ void persistent(const CUtensorMap* a_map, const CUten
             wgmma_wait<0>();
             wgmma_done(d);
             release(before);
-            store_sums(C, M, N, m + (group - 1) * 64, n, d);
+            if (c_map)
+                copy_sums(c_map, Cs + (group - 1) * 16384, m + (group - 1) * 64, n, d);
+            else
+                store_sums(C, M, N, m + (group - 1) * 64, n, d);
         }
+        if (c_map && thread == 0) copies_done();
     }
-    if (CLUSTER > 1)  // no block leaves while another may still arrive at its barriers
-        asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    if (CLUSTER > 1) cluster_sync();  // no block leaves while another may still arrive at its barriers
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
     gemm_v9(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
             int K) {
-    persistent<true, 1>(&a_map, &b_map, C, M, N, K);
+    persistent<true, 1>(&a_map, &b_map, nullptr, C, M, N, K);
 }
 extern "C" __global__ void __launch_bounds__(384, 1)
     gemm_v10(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
              int K) {
-    persistent<false, 1>(&a_map, &b_map, C, M, N, K);
+    persistent<false, 1>(&a_map, &b_map, nullptr, C, M, N, K);
 }
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
     gemm_v11(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
              int K) {
-    persistent<false, 2>(&a_map, &b_map, C, M, N, K);
+    persistent<false, 2>(&a_map, &b_map, nullptr, C, M, N, K);
+}
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
+    gemm_v12(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
+             const __grid_constant__ CUtensorMap c_map, int M, int N, int K) {
+    persistent<false, 2>(&a_map, &b_map, &c_map, nullptr, M, N, K);
 }
