@@ -71,7 +71,7 @@ def measure(rng: np.random.Generator, launches: dict, n: int) -> None:
     if meter.works:
         for name in ("v3", "v8", "v10", "v12", "v13", "cublas"):
             run = theirs if name == "cublas" else lambda name=name: launches[name](problem)
-            seconds, watts, clock = meter.watch(run, 0.4)
+            seconds, watts, clock = meter.watch(run, 0.5)
             wb.value(f"{name}.watts", watts, "W")
             wb.value(f"{name}.clock", clock, "Hz")
             wb.value(f"{name}.alone", flop / seconds, "flop/s")
