@@ -1,7 +1,8 @@
-"""What the L2 fetches from DRAM for a product of tiles, by the order in which blocks take them: a model, without a GPU."""
+"""What the L2 fetches from DRAM for a product of tiles, by the order in which blocks take them: a model."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from itertools import pairwise
 
 # --8<-- [start:orders]
 ROWS, COLUMNS, BLOCKS = 128, 256, 132  # of C per tile; blocks at once
@@ -18,9 +19,9 @@ def runs(rows: int, columns: int) -> list[list[Tile]]:
     """v9: the same, but each block takes neighbours one after the other."""
     count = rows * columns
     firsts = [count * block // BLOCKS for block in range(BLOCKS + 1)]
-    longest = max(last - first for first, last in zip(firsts, firsts[1:]))  # noqa: B905
+    longest = max(last - first for first, last in pairwise(firsts))
     waves: list[list[Tile]] = [[] for _ in range(longest)]
-    for first, last in zip(firsts, firsts[1:]):  # noqa: B905
+    for first, last in pairwise(firsts):
         for i, t in enumerate(range(first, last)):
             waves[i].append(divmod(t, columns))
     return waves
@@ -42,8 +43,8 @@ def grouped(rows: int, columns: int, group: int = 16) -> list[list[Tile]]:
 def dram_bytes(waves: list[list[Tile]], n: int, cache: float = 60 * 2**20, slabs: int = 32) -> int:
     """Bytes of A and B that the L2 fetches if the blocks of a wave go along K together.
 
-    The L2 drops what was used longest ago. K is cut into `slabs`; a wave wants, slab by slab, the rows of A and of B that
-    its tiles have, each once. Its tiles of C take room, too.
+    The L2 drops what was used longest ago. K is cut into `slabs`; a wave wants, slab by slab, the rows of A and of B
+    that its tiles have, each once. Its tiles of C take room, too.
     """
     kept: OrderedDict[tuple[str, int, int], int] = OrderedDict()
     held = fetched = 0
@@ -75,7 +76,7 @@ ORDERS = {"v8": row_by_row, "v9": runs, "v10": grouped}
 
 
 def table(n: int) -> Iterator[tuple[str, int, float, int]]:
-    """Of each order: its name, waves, different rows and columns of tiles in a wave (mean, in elements), bytes fetched."""
+    """Of each order: its name, waves, rows of A and B that a wave wants (mean), bytes fetched."""
     rows, columns = -(-n // ROWS), -(-n // COLUMNS)
     for name, order in ORDERS.items():
         waves = order(rows, columns)

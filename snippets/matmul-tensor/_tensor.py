@@ -1,8 +1,9 @@
-"""The rungs of mma.cu, wgmma.cu, persistent.cu and final.cu: how each is launched, and what its result is compared with."""
+"""The rungs of mma.cu, wgmma.cu, persistent.cu and final.cu: how they are launched, and what a right result is."""
 
 import ctypes
 import functools
 import itertools
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ class Kind:
 
     @property
     def macros(self) -> dict[str, Any]:
-        return {"ELEMENT": self.bytes, "OUT": self.out, "WGMMA_TYPE": f'"{self.wgmma}"', "WGMMA_FLAGS": f'"{self.flags}"'}
+        strings = {"WGMMA_TYPE": f'"{self.wgmma}"', "WGMMA_FLAGS": f'"{self.flags}"'}
+        return {"ELEMENT": self.bytes, "OUT": self.out, **strings}
 
 
 KINDS = {
@@ -37,7 +39,8 @@ KINDS = {
     "e4m3": Kind(1, 0, "k32.f32.e4m3.e4m3", ", 1, 1", 0),
 }
 # --8<-- [end:kinds]
-OUTS = (("bf16", np.uint16, 9, 8), ("fp16", np.uint16, 6, 11), ("fp32", np.uint32, 7, 24))  # of C: its bits, map, digits
+# Of C: its type, the type of its bits, its number in a tensor map, its binary digits
+OUTS = (("bf16", np.uint16, 9, 8), ("fp16", np.uint16, 6, 11), ("fp32", np.uint32, 7, 24))
 Tile = dict[str, int]  # the parameters of final.cu
 FINAL: Tile = {"STAGES": 6, "CLUSTER": 2, "GROUP": 16}
 
@@ -78,7 +81,7 @@ def driver() -> ctypes.CDLL:
     return ctypes.CDLL("libcuda.so.1")  # PyCUDA has no name for cuTensorMapEncodeTiled
 
 
-def tensor_map(address: Any, rows: int, columns: int, box_rows: int, size: int, kind: int, promotion: int = 2) -> np.ndarray:
+def tensor_map(address: Any, rows: int, columns: int, box_rows: int, size: int, kind: int) -> np.ndarray:
     """A matrix for the copy engine, in boxes of 128 bytes of `box_rows` rows, swizzled within 128 bytes."""
     room = np.zeros(192, np.uint8)
     place = room[-room.ctypes.data % 64 :][:128]  # a map lies at a multiple of 64
@@ -87,7 +90,7 @@ def tensor_map(address: Any, rows: int, columns: int, box_rows: int, size: int, 
         ctypes.c_void_p(place.ctypes.data), kind, 2, ctypes.c_void_p(int(address)),
         (longs * 2)(columns, rows), (longs * 1)(columns * size),
         (words * 2)(128 // size, box_rows), (words * 2)(1, 1),
-        0, 3, promotion, 0,  # not interleaved; 128-byte swizzle; the L2 fetches 128 bytes; zeros outside
+        0, 3, 2, 0,  # not interleaved; 128-byte swizzle; the L2 fetches 128 bytes; zeros outside
     )  # fmt: skip
     if status:
         raise RuntimeError(f"cuTensorMapEncodeTiled: error {status}")
@@ -201,8 +204,9 @@ def ladder(blocks: int) -> dict[str, Launch]:
 class Problem:
     """Random A (M x K) and B (N x K) on the device, what A Bᵀ must be, and how far a right answer may be from it.
 
-    Products of two elements are exact in fp32. A tensor core cuts off what it adds below fp32's last digit, so that each of K
-    additions is wrong by at most 2^-23 of the magnitudes added so far (e4m3: 2^-13, once for 32 products); C is then rounded.
+    Products of two elements are exact in fp32. A tensor core cuts off what it adds below fp32's last digit, so that
+    each of K additions is wrong by at most 2^-23 of the magnitudes added so far (e4m3: 2^-13, once for 32 products);
+    C is then rounded.
     """
 
     def __init__(self, rng: np.random.Generator, m: int, n: int, k: int, kind: str = "bf16") -> None:
@@ -351,20 +355,27 @@ class Meter:
         return millijoules.value * 1e-3
 
     def watch(self, run: Callable[[], None], seconds: float) -> tuple[float, float, float]:
-        """Launch for so long without a pause: seconds per launch, watts, and the clock in Hz meanwhile."""
+        """Launch for so long without a pause: seconds per launch, watts, and the clock in Hz meanwhile.
+
+        The meter moves in steps, some times a second: what counts is the time from its first step to its last.
+        """
         repeats = max(3, int(seconds / burst(run, 3)))
-        burst(run, repeats)
+        burst(run, max(3, repeats // 2))  # heat
         start, stop = cuda.Event(), cuda.Event()
-        before = self.joules()
         start.record()
         for _ in range(repeats):
             run()
         stop.record()
-        clocks = []
+        clocks, steps = [], [(time.perf_counter(), self.joules())]
         while not stop.query():
-            clocks.append(self.clock())
-        spent, took = self.joules() - before, stop.time_since(start) * 1e-3
-        return took / repeats, spent / took, float(np.median(clocks))
+            now = self.joules()
+            if now != steps[-1][1]:
+                steps.append((time.perf_counter(), now))
+                clocks.append(self.clock())
+        if len(steps) < 4:
+            raise RuntimeError("the GPU's energy meter moves too rarely: watch for longer")
+        (t0, e0), (t1, e1) = steps[1], steps[-1]
+        return stop.time_since(start) * 1e-3 / repeats, (e1 - e0) / (t1 - t0), float(np.median(clocks))
 
 
 class Shared:

@@ -4,8 +4,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #ifndef WGMMA_TYPE  // bf16: 32 bytes of each row, and no operand transposed
-#define ELEMENT 2  // bytes of an element of A and B
-#define OUT 0      // C is bf16 (0), fp16 (1) or fp32 (2)
+#define ELEMENT 2   // bytes of an element of A and B
+#define OUT 0       // C is bf16 (0), fp16 (1) or fp32 (2)
 #define WGMMA_TYPE "k16.f32.bf16.bf16"
 #define WGMMA_FLAGS ", 1, 1, 0, 0"
 #endif
@@ -28,14 +28,16 @@ __device__ __forceinline__ void barrier_expect(unsigned at, int bytes) {  // arr
 __device__ __forceinline__ void barrier_arrive(unsigned at) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory");
 }
-__device__ __forceinline__ void barrier_arrive_at(unsigned at, int rank) {  // at the same barrier of a block of the cluster
+__device__ __forceinline__ void barrier_arrive_at(unsigned at,
+                                                  int rank) {  // at the same barrier of a block of the cluster
     asm volatile(
         "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
         "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(at),
         "r"(rank)
         : "memory");
 }
-__device__ __forceinline__ void barrier_wait(unsigned at, int phase) {  // until this phase is over; phases alternate 0, 1
+__device__ __forceinline__ void barrier_wait(unsigned at,
+                                             int phase) {  // until this phase is over; phases alternate 0, 1
     asm volatile(
         "{\n.reg .pred done;\n"
         "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
@@ -94,7 +96,8 @@ __device__ __forceinline__ void wgmma_done(float (&d)[COUNT]) {
 __device__ __forceinline__ void wgmma(float (&d)[64], u64 a, u64 b, int add) {
     asm volatile(
         "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128" WGMMA_TYPE " "
+        "wgmma.mma_async.sync.aligned.m64n128" WGMMA_TYPE
+        " "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
@@ -107,7 +110,8 @@ __device__ __forceinline__ void wgmma(float (&d)[64], u64 a, u64 b, int add) {
 __device__ __forceinline__ void wgmma(float (&d)[128], u64 a, u64 b, int add) {
     asm volatile(
         "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256" WGMMA_TYPE " "
+        "wgmma.mma_async.sync.aligned.m64n256" WGMMA_TYPE
+        " "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
@@ -117,7 +121,8 @@ __device__ __forceinline__ void wgmma(float (&d)[128], u64 a, u64 b, int add) {
         "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
         "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
         "%128, %129, p" WGMMA_FLAGS ";\n}"
-        : SIXTEEN(d, 0), SIXTEEN(d, 16), SIXTEEN(d, 32), SIXTEEN(d, 48), SIXTEEN(d, 64), SIXTEEN(d, 80), SIXTEEN(d, 96), SIXTEEN(d, 112)
+        : SIXTEEN(d, 0), SIXTEEN(d, 16), SIXTEEN(d, 32), SIXTEEN(d, 48), SIXTEEN(d, 64), SIXTEEN(d, 80), SIXTEEN(d, 96),
+          SIXTEEN(d, 112)
         : "l"(a), "l"(b), "r"(add));
 }
 
@@ -146,7 +151,8 @@ __device__ __forceinline__ void store_sums(bf16* C, int M, int N, int row, int c
 // --8<-- [end:store]
 
 // --8<-- [start:epilogue]
-__device__ __forceinline__ void stmatrix(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d) {  // ldmatrix back
+__device__ __forceinline__ void stmatrix(unsigned to, unsigned a, unsigned b, unsigned c,
+                                         unsigned d) {  // ldmatrix back
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(a), "r"(b),
                  "r"(c), "r"(d)
                  : "memory");

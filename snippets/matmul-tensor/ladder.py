@@ -7,7 +7,7 @@ python ladder.py --profile   launch each rung once for a profiler: N = 8192 (sof
 import sys
 
 import numpy as np
-import pycuda.autoprimaryctx
+import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
 from _tensor import NAMES, RUNGS, Meter, Problem, Sample, check, cublas, ladder, pairs, spread
@@ -46,13 +46,13 @@ def measure(rng: np.random.Generator, launches: dict, n: int) -> None:
     theirs()
     problem.check("cuBLAS")
     library: list[float] = []
-    pairs(theirs, theirs, seconds=2.0)  # the GPU is warm, and at its power limit
+    pairs(theirs, theirs, seconds=1.0)  # the GPU is warm, and at its power limit
     print(f"\nN = {n}{'ms':>12}{'TFLOP/s':>10}{'of cuBLAS':>11}{'10 %':>8}{'90 %':>8}")
     for name, launch in launches.items():
         problem.reset()
         launch(problem)
         problem.check(name)
-        ours, cublas_times = pairs(lambda launch=launch: launch(problem), theirs, seconds=0.8)
+        ours, cublas_times = pairs(lambda launch=launch: launch(problem), theirs, seconds=0.5)
         problem.reset()
         launch(problem)
         problem.check(name)  # and still after the last
@@ -71,14 +71,14 @@ def measure(rng: np.random.Generator, launches: dict, n: int) -> None:
     if meter.works:
         for name in ("v3", "v8", "v10", "v12", "v13", "cublas"):
             run = theirs if name == "cublas" else lambda name=name: launches[name](problem)
-            seconds, watts, clock = meter.watch(run, 0.5)
+            seconds, watts, clock = meter.watch(run, 0.7)
             wb.value(f"{name}.watts", watts, "W")
             wb.value(f"{name}.clock", clock, "Hz")
             wb.value(f"{name}.alone", flop / seconds, "flop/s")
             print(f"{name:8} alone: {flop / seconds / 1e12:7.1f} TFLOP/s, {watts:4.0f} W, {clock / 1e6:5.0f} MHz")
     for matrix in (problem.a, problem.b):  # what does not toggle draws less, and the clock rises
         cuda.memset_d8(matrix, 0, problem.bytes)
-    ours, _ = pairs(lambda: launches["v13"](problem), theirs, seconds=0.8)
+    ours, _ = pairs(lambda: launches["v13"](problem), theirs, seconds=0.5)
     wb.value("zeros.flops", flop / spread(ours)[0], "flop/s")
     print(f"v13 of zeros: {flop / spread(ours)[0] / 1e12:.1f} TFLOP/s")
 

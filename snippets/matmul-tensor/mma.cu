@@ -8,7 +8,8 @@ typedef __nv_bfloat16 bf16;
 // of b; and of d, rows l/4 and l/4 + 8, columns l%4*2 and the next.
 __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
+        "%2, %3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
@@ -64,8 +65,7 @@ __device__ __forceinline__ void multiply(float (&d)[4][4][4], unsigned As, unsig
     for (int k = 0; k < BK / 16; k++) {
         unsigned a[4][4], b[2][4];
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            ldmatrix(a[i], As + place<SWIZZLED>(row + i * 16 + lane % 16, 2 * k + lane / 16));
+        for (int i = 0; i < 4; i++) ldmatrix(a[i], As + place<SWIZZLED>(row + i * 16 + lane % 16, 2 * k + lane / 16));
 #pragma unroll
         for (int j = 0; j < 2; j++)
             ldmatrix(b[j], Bs + place<SWIZZLED>(column + j * 16 + lane / 16 * 8 + lane % 8, 2 * k + lane / 8 % 2));
@@ -108,11 +108,13 @@ __device__ __forceinline__ void tiled(const bf16* A, const bf16* B, bf16* C, int
     }
     store_all(C, M, N, d);
 }
-extern "C" __global__ void __launch_bounds__(256, 2) gemm_v1(const bf16* A, const bf16* B, bf16* C, int M, int N, int K) {
+extern "C" __global__ void __launch_bounds__(256, 2)
+    gemm_v1(const bf16* A, const bf16* B, bf16* C, int M, int N, int K) {
     tiled<false>(A, B, C, M, N, K);
 }
 // --8<-- [end:v1]
-extern "C" __global__ void __launch_bounds__(256, 2) gemm_v2(const bf16* A, const bf16* B, bf16* C, int M, int N, int K) {
+extern "C" __global__ void __launch_bounds__(256, 2)
+    gemm_v2(const bf16* A, const bf16* B, bf16* C, int M, int N, int K) {
     tiled<true>(A, B, C, M, N, K);
 }
 
@@ -129,7 +131,8 @@ __device__ __forceinline__ void copy_tile(unsigned to, const bf16* x, int rows, 
                      : "memory");
     }
 }
-extern "C" __global__ void __launch_bounds__(256, 2) gemm_v3(const bf16* A, const bf16* B, bf16* C, int M, int N, int K) {
+extern "C" __global__ void __launch_bounds__(256, 2)
+    gemm_v3(const bf16* A, const bf16* B, bf16* C, int M, int N, int K) {
     extern __shared__ __align__(1024) unsigned char memory[];
     const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
     auto fetch = [&](int step) {

@@ -13,7 +13,9 @@ struct Turn {
 __device__ Turn run_of_tiles(int tiles, int me, int all) {  // v9: neighbours one after the other
     return {(int)((long long)tiles * me / all), (int)((long long)tiles * (me + 1) / all), 1};
 }
-__device__ Turn every_nth_tile(int tiles, int me, int all) { return {me, tiles, all}; }  // v10: neighbours at the same time
+__device__ Turn every_nth_tile(int tiles, int me, int all) {
+    return {me, tiles, all};
+}  // v10: neighbours at the same time
 
 // Tile t of rows x columns tiles, in groups of `most` rows: down a column of the group, then the next column.
 __device__ void grouped(int t, int most, int rows, int columns, int& row, int& column) {
@@ -118,13 +120,13 @@ extern "C" __global__ void __launch_bounds__(384, 1)
     persistent<true, 1>(&a_map, &b_map, nullptr, C, M, N, K);
 }
 extern "C" __global__ void __launch_bounds__(384, 1)
-    gemm_v10(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
-             int K) {
+    gemm_v10(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M,
+             int N, int K) {
     persistent<false, 1>(&a_map, &b_map, nullptr, C, M, N, K);
 }
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
-    gemm_v11(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
-             int K) {
+    gemm_v11(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M,
+             int N, int K) {
     persistent<false, 2>(&a_map, &b_map, nullptr, C, M, N, K);
 }
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)

@@ -2,8 +2,8 @@
 // of 8. The copy engine fetches boxes of 64 columns: rows of 128 bytes, swizzled. Each block computes a tile of C; blockIdx.x
 // counts tiles along a row of C first.
 #include "hopper.cuh"
-constexpr int BM = 128, BK = 64;        // rows of a tile, and columns of A and B per step
-constexpr int PANEL = 64 * BK * 2;      // bytes of 64 rows, which one wgmma takes of A
+constexpr int BM = 128, BK = 64;    // rows of a tile, and columns of A and B per step
+constexpr int PANEL = 64 * BK * 2;  // bytes of 64 rows, which one wgmma takes of A
 constexpr int A_BYTES = BM * BK * 2;
 
 // --8<-- [start:v4]
@@ -49,7 +49,8 @@ extern "C" __global__ void __launch_bounds__(128)
 // --8<-- [start:v5]
 // Warpgroup 0 has the producer, a thread that asks for tiles. The others compute BM / CONSUMERS rows each.
 template <int BN, int STAGES, int CONSUMERS, bool MOVE_REGISTERS>
-__device__ __forceinline__ void queue(const CUtensorMap* a_map, const CUtensorMap* b_map, bf16* C, int M, int N, int K) {
+__device__ __forceinline__ void queue(const CUtensorMap* a_map, const CUtensorMap* b_map, bf16* C, int M, int N,
+                                      int K) {
     constexpr int HALVES = 2 / CONSUMERS, B_BYTES = BN * BK * 2;
     __shared__ u64 barriers[2 * STAGES];
     const unsigned As = shared_address(memory), Bs = As + STAGES * A_BYTES;
