@@ -148,6 +148,24 @@ def module(file: str, **macros: Any) -> Any:
     return cuda.module_from_buffer(image)
 
 
+class Maps:
+    """The tensor maps in the constant memory of a module; they are copied only when others are wanted."""
+
+    def __init__(self, module: Any) -> None:
+        self.address, _ = module.get_global("maps")
+        self.held: tuple[np.ndarray, ...] = ()
+
+    def use(self, *maps: np.ndarray) -> None:
+        if list(map(id, maps)) != list(map(id, self.held)):
+            cuda.memcpy_htod(self.address, np.concatenate(maps))
+            self.held = maps
+
+
+@functools.cache
+def maps_of(file: str, **macros: Any) -> Maps:
+    return Maps(module(file, **macros))
+
+
 Launch = Callable[["Problem"], None]
 
 
@@ -167,12 +185,12 @@ def launch_of(rung: Rung, blocks: int) -> Launch:
         m, n, k = problem.shape
         sizes = np.int32(m), np.int32(n), np.int32(k)
         if rung.file == "mma.cu":
-            operands, grid = (problem.a, problem.b), (-(-n // rung.columns), -(-m // rung.rows))
+            operands, grid = [problem.a, problem.b, problem.c], (-(-n // rung.columns), -(-m // rung.rows))
         else:
-            operands = problem.map_a(rung.rows), problem.map_b(rung.columns // rung.cluster)
-            grid = grid_of(rung, m, n, blocks), 1
-        out = problem.map_c() if rung.name == "v12" else problem.c
-        kernel(*operands, out, *sizes, block=(rung.threads, 1, 1), grid=grid, shared=rung.shared)
+            boxes = problem.map_a(rung.rows), problem.map_b(rung.columns // rung.cluster), problem.map_c()
+            maps_of(rung.file).use(*boxes)
+            operands, grid = ([] if rung.name == "v12" else [problem.c]), (grid_of(rung, m, n, blocks), 1)
+        kernel(*operands, *sizes, block=(rung.threads, 1, 1), grid=grid, shared=rung.shared)
 
     launch.kernel = kernel
     return launch
@@ -186,10 +204,13 @@ def final(kind: str, blocks: int, tile: Tile = FINAL) -> Launch:
 
     def launch(problem: "Problem") -> None:
         m, n, k = problem.shape
-        maps, sizes = (problem.map_a(128 // cluster), problem.map_b(128), problem.map_c()), (np.int32(m), np.int32(n))
+        maps_of("final.cu", **KINDS[kind].macros, **tile).use(
+            problem.map_a(128 // cluster), problem.map_b(128), problem.map_c()
+        )
+        sizes = np.int32(m), np.int32(n), np.int32(k)
         tiles = -(-m // 128) * -(-n // (128 * cluster))
         grid = cluster * min(tiles, blocks // cluster)
-        kernel(*maps, problem.c, *sizes, np.int32(k), block=(384, 1, 1), grid=(grid, 1), shared=shared)
+        kernel(problem.c, *sizes, block=(384, 1, 1), grid=(grid, 1), shared=shared)
 
     launch.kernel = kernel
     return launch

@@ -22,8 +22,7 @@ __device__ __forceinline__ void store_floats(float* C, int M, int N, int row, in
 
 // --8<-- [start:v13]
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384, 1)
-    gemm_v13(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
-             const __grid_constant__ CUtensorMap c_map, void* C, int M, int N, int K) {
+    gemm_v13(void* C, int M, int N, int K) {
     __shared__ u64 barriers[2 * STAGES + 2];
     const unsigned As = shared_address(memory), Bs = As + STAGES * A_BYTES, Cs = Bs + STAGES * B_BYTES;
     const unsigned full = shared_address(barriers), empty = full + 8 * STAGES, turn = empty + 8 * STAGES;
@@ -58,11 +57,11 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384
                     barrier_expect(full + 8 * s, A_BYTES + B_BYTES);
                     constexpr int SHARE = BM / CLUSTER;  // rows of A that this block loads for the cluster
                     if (CLUSTER > 1)
-                        tile_load_multicast(As + s * A_BYTES + rank * SHARE * 128, &a_map, k * BK, m + rank * SHARE,
+                        tile_load_multicast(As + s * A_BYTES + rank * SHARE * 128, &maps[0], k * BK, m + rank * SHARE,
                                             full + 8 * s, (1 << CLUSTER) - 1);
                     else
-                        tile_load(As + s * A_BYTES, &a_map, k * BK, m, full + 8 * s);
-                    tile_load(Bs + s * B_BYTES, &b_map, k * BK, n, full + 8 * s);
+                        tile_load(As + s * A_BYTES, &maps[0], k * BK, m, full + 8 * s);
+                    tile_load(Bs + s * B_BYTES, &maps[1], k * BK, n, full + 8 * s);
                 }
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
@@ -96,7 +95,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384
                 if (OUT == 2)
                     store_floats((float*)C, M, N, m + half * 64, n, d[half]);
                 else
-                    copy_sums(&c_map, Cs + me * 16384, m + half * 64, n, d[half]);
+                    copy_sums(&maps[2], Cs + me * 16384, m + half * 64, n, d[half]);
             }
         }
         if (thread == 0) copies_done();

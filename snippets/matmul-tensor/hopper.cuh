@@ -11,6 +11,7 @@
 #endif
 typedef __nv_bfloat16 bf16;
 typedef unsigned long long u64;
+__constant__ CUtensorMap maps[3];  // of A, B and C; the host writes them
 extern __shared__ __align__(1024) unsigned char memory[];
 
 __device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }

@@ -1,5 +1,5 @@
 // C = A Bᵀ as in wgmma.cu, by blocks that stay: as many as the GPU holds at once, each computing one tile of C after the other.
-// v12 writes C by the copy engine; the others have no c_map.
+// v12 has the copy engine write C, which maps[2] describes.
 #include "hopper.cuh"
 constexpr int BM = 128, BN = 256, BK = 64, STAGES = 4, CONSUMERS = 2;
 constexpr int A_BYTES = BM * BK * 2, B_BYTES = BN * BK * 2, PANEL = 64 * BK * 2;
@@ -26,8 +26,7 @@ __device__ void grouped(int t, int most, int rows, int columns, int& row, int& c
 // --8<-- [end:orders]
 
 template <bool RUNS, int CLUSTER>
-__device__ __forceinline__ void persistent(const CUtensorMap* a_map, const CUtensorMap* b_map, const CUtensorMap* c_map,
-                                           bf16* C, int M, int N, int K) {
+__device__ __forceinline__ void persistent(bf16* C, int M, int N, int K) {
     __shared__ u64 barriers[2 * STAGES];
     const unsigned As = shared_address(memory), Bs = As + STAGES * A_BYTES, Cs = Bs + STAGES * B_BYTES;
     const unsigned full = shared_address(barriers), empty = full + 8 * STAGES;
@@ -69,14 +68,14 @@ __device__ __forceinline__ void persistent(const CUtensorMap* a_map, const CUten
                 for (int k = 0; k < steps; k++, advance()) {
                     barrier_wait(empty + 8 * s, phase ^ 1);
                     barrier_expect(full + 8 * s, A_BYTES + B_BYTES);
-                    tile_load(As + s * A_BYTES, a_map, k * BK, m, full + 8 * s);
+                    tile_load(As + s * A_BYTES, &maps[0], k * BK, m, full + 8 * s);
                     // --8<-- [start:multicast]
                     if (CLUSTER > 1) {  // its share of B's rows, for all blocks of the cluster
                         constexpr int SHARE = BN / CLUSTER;
-                        tile_load_multicast(Bs + s * B_BYTES + rank * SHARE * 128, b_map, k * BK, n + rank * SHARE,
+                        tile_load_multicast(Bs + s * B_BYTES + rank * SHARE * 128, &maps[1], k * BK, n + rank * SHARE,
                                             full + 8 * s, (1 << CLUSTER) - 1);
                     } else
-                        tile_load(Bs + s * B_BYTES, b_map, k * BK, n, full + 8 * s);
+                        tile_load(Bs + s * B_BYTES, &maps[1], k * BK, n, full + 8 * s);
                     // --8<-- [end:multicast]
                 }
             }
@@ -104,33 +103,25 @@ __device__ __forceinline__ void persistent(const CUtensorMap* a_map, const CUten
             wgmma_wait<0>();
             wgmma_done(d);
             release(before);
-            if (c_map)
-                copy_sums(c_map, Cs + (group - 1) * 16384, m + (group - 1) * 64, n, d);
+            if (C == nullptr)
+                copy_sums(&maps[2], Cs + (group - 1) * 16384, m + (group - 1) * 64, n, d);
             else
                 store_sums(C, M, N, m + (group - 1) * 64, n, d);
         }
-        if (c_map && thread == 0) copies_done();
+        if (C == nullptr && thread == 0) copies_done();
     }
     if (CLUSTER > 1) cluster_sync();  // no block leaves while another may still arrive at its barriers
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
-    gemm_v9(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
-            int K) {
-    persistent<true, 1>(&a_map, &b_map, nullptr, C, M, N, K);
+extern "C" __global__ void __launch_bounds__(384, 1) gemm_v9(bf16* C, int M, int N, int K) {
+    persistent<true, 1>(C, M, N, K);
 }
-extern "C" __global__ void __launch_bounds__(384, 1)
-    gemm_v10(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M,
-             int N, int K) {
-    persistent<false, 1>(&a_map, &b_map, nullptr, C, M, N, K);
+extern "C" __global__ void __launch_bounds__(384, 1) gemm_v10(bf16* C, int M, int N, int K) {
+    persistent<false, 1>(C, M, N, K);
 }
-extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
-    gemm_v11(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M,
-             int N, int K) {
-    persistent<false, 2>(&a_map, &b_map, nullptr, C, M, N, K);
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1) gemm_v11(bf16* C, int M, int N, int K) {
+    persistent<false, 2>(C, M, N, K);
 }
-extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
-    gemm_v12(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
-             const __grid_constant__ CUtensorMap c_map, int M, int N, int K) {
-    persistent<false, 2>(&a_map, &b_map, &c_map, nullptr, M, N, K);
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1) gemm_v12(int M, int N, int K) {
+    persistent<false, 2>(nullptr, M, N, K);
 }

@@ -7,9 +7,7 @@ constexpr int PANEL = 64 * BK * 2;  // bytes of 64 rows, which one wgmma takes o
 constexpr int A_BYTES = BM * BK * 2;
 
 // --8<-- [start:v4]
-extern "C" __global__ void __launch_bounds__(128)
-    gemm_v4(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
-            int K) {
+extern "C" __global__ void __launch_bounds__(128) gemm_v4(bf16* C, int M, int N, int K) {
     constexpr int BN = 128, B_BYTES = BN * BK * 2;
     __shared__ u64 barrier;
     const unsigned As = shared_address(memory), Bs = As + A_BYTES, full = shared_address(&barrier);
@@ -24,8 +22,8 @@ extern "C" __global__ void __launch_bounds__(128)
     for (int k = 0; k < K; k += BK) {
         if (threadIdx.x == 0) {
             barrier_expect(full, A_BYTES + B_BYTES);
-            tile_load(As, &a_map, k, m, full);
-            tile_load(Bs, &b_map, k, n, full);
+            tile_load(As, &maps[0], k, m, full);
+            tile_load(Bs, &maps[1], k, n, full);
         }
         barrier_wait(full, k / BK % 2);
         wgmma_fence();
@@ -49,8 +47,7 @@ extern "C" __global__ void __launch_bounds__(128)
 // --8<-- [start:v5]
 // Warpgroup 0 has the producer, a thread that asks for tiles. The others compute BM / CONSUMERS rows each.
 template <int BN, int STAGES, int CONSUMERS, bool MOVE_REGISTERS>
-__device__ __forceinline__ void queue(const CUtensorMap* a_map, const CUtensorMap* b_map, bf16* C, int M, int N,
-                                      int K) {
+__device__ __forceinline__ void queue(bf16* C, int M, int N, int K) {
     constexpr int HALVES = 2 / CONSUMERS, B_BYTES = BN * BK * 2;
     __shared__ u64 barriers[2 * STAGES];
     const unsigned As = shared_address(memory), Bs = As + STAGES * A_BYTES;
@@ -73,8 +70,8 @@ __device__ __forceinline__ void queue(const CUtensorMap* a_map, const CUtensorMa
             const int s = k % STAGES, lap = k / STAGES;
             barrier_wait(empty + 8 * s, lap % 2 ^ 1);  // at once in the first lap
             barrier_expect(full + 8 * s, A_BYTES + B_BYTES);
-            tile_load(As + s * A_BYTES, a_map, k * BK, m, full + 8 * s);
-            tile_load(Bs + s * B_BYTES, b_map, k * BK, n, full + 8 * s);
+            tile_load(As + s * A_BYTES, &maps[0], k * BK, m, full + 8 * s);
+            tile_load(Bs + s * B_BYTES, &maps[1], k * BK, n, full + 8 * s);
         }
         return;
     }
@@ -103,30 +100,22 @@ __device__ __forceinline__ void queue(const CUtensorMap* a_map, const CUtensorMa
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1)
-    gemm_v5(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
-            int K) {
-    queue<128, 5, 1, false>(&a_map, &b_map, C, M, N, K);
+extern "C" __global__ void __launch_bounds__(256, 1) gemm_v5(bf16* C, int M, int N, int K) {
+    queue<128, 5, 1, false>(C, M, N, K);
 }
 // --8<-- [end:v5]
 // --8<-- [start:v6]
-extern "C" __global__ void __launch_bounds__(256, 1)
-    gemm_v6(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
-            int K) {
-    queue<256, 4, 1, false>(&a_map, &b_map, C, M, N, K);
+extern "C" __global__ void __launch_bounds__(256, 1) gemm_v6(bf16* C, int M, int N, int K) {
+    queue<256, 4, 1, false>(C, M, N, K);
 }
 // --8<-- [end:v6]
 // --8<-- [start:v7]
-extern "C" __global__ void __launch_bounds__(384, 1)
-    gemm_v7(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
-            int K) {
-    queue<256, 4, 2, false>(&a_map, &b_map, C, M, N, K);
+extern "C" __global__ void __launch_bounds__(384, 1) gemm_v7(bf16* C, int M, int N, int K) {
+    queue<256, 4, 2, false>(C, M, N, K);
 }
 // --8<-- [end:v7]
 // --8<-- [start:v8]
-extern "C" __global__ void __launch_bounds__(384, 1)
-    gemm_v8(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, bf16* C, int M, int N,
-            int K) {
-    queue<256, 4, 2, true>(&a_map, &b_map, C, M, N, K);
+extern "C" __global__ void __launch_bounds__(384, 1) gemm_v8(bf16* C, int M, int N, int K) {
+    queue<256, 4, 2, true>(C, M, N, K);
 }
 // --8<-- [end:v8]
