@@ -69,6 +69,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384
         auto release = [&](unsigned at) {
             if (thread < CLUSTER) barrier_arrive_at(empty + 8 * (at % STAGES), thread);
         };
+        // --8<-- [start:v13_turn]
         for (int i = me; tile(i, m, n); i += 2) {
             float d[2][BN / 2];
             barrier_wait(turn + 8 * me, i / 2 % 2 ^ (me == 0));  // the other has started its last products
@@ -87,6 +88,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384
                 if (k > 0) release(at - 1);
             }
             if (thread == 0) barrier_arrive(turn + 8 * (1 - me));
+            // --8<-- [end:v13_turn]
             wgmma_wait<0>();
             release(i * steps + steps - 1);
 #pragma unroll

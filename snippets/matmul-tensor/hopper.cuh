@@ -174,6 +174,7 @@ __device__ __forceinline__ void copy_sums(const CUtensorMap* map, unsigned mine,
             stmatrix(mine + (j / 8 - first) * 8192 + r * 128 + ((j % 8 + lane / 16) ^ r % 8) * 16,
                      pack(d[4 * j], d[4 * j + 1]), pack(d[4 * j + 2], d[4 * j + 3]), pack(d[4 * j + 4], d[4 * j + 5]),
                      pack(d[4 * j + 6], d[4 * j + 7]));
+        // --8<-- [start:v12_copy]
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the copy engine sees what we wrote
         asm volatile("bar.sync %0, 128;" ::"r"(group) : "memory");
         if (thread == 0) {
@@ -181,6 +182,7 @@ __device__ __forceinline__ void copy_sums(const CUtensorMap* map, unsigned mine,
             tile_store(map, column + first * 64 + 64, row, mine + 8192);
             asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         }
+        // --8<-- [end:v12_copy]
     }
 }
 // --8<-- [end:epilogue]

@@ -144,6 +144,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
         asm volatile("cp.async.commit_group;" ::: "memory");
     };
     float d[4][4][4] = {};
+    // --8<-- [start:v3_loop]
     for (int step = 0; step < STAGES - 1; step++) fetch(step);
     for (int step = 0; step * BK < K; step++) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
@@ -152,6 +153,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
         const unsigned As = base + step % STAGES * (A_BYTES + B_BYTES);
         multiply<true>(d, As, As + A_BYTES);
     }
+    // --8<-- [end:v3_loop]
     store_all(C, M, N, d);
 }
 // --8<-- [end:v3]

@@ -63,6 +63,7 @@ __device__ __forceinline__ void queue(bf16* C, int M, int N, int K) {
     }
     __syncthreads();
 
+    // --8<-- [start:v5_roles]
     if (group == 0) {
         if (MOVE_REGISTERS) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x > 0) return;
@@ -92,6 +93,7 @@ __device__ __forceinline__ void queue(bf16* C, int M, int N, int K) {
         wgmma_wait<1>();  // the products of the step before are there, and its stage is free
         if (k > 0 && threadIdx.x % 128 == 0) barrier_arrive(empty + 8 * ((k - 1) % STAGES));
     }
+    // --8<-- [end:v5_roles]
     wgmma_wait<0>();
 #pragma unroll
     for (int half = 0; half < HALVES; half++) {
