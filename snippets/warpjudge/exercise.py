@@ -245,9 +245,10 @@ class Exercise:
         low = self.expected(halved)
         with np.errstate(over="ignore"):
             rounded = {name: want[name].astype(np.float16).astype(np.float64) for name in floats}
-        return all((np.abs(low[name] - want[name]) <= bounds[name]).all() for name in floats) or all(
-            (np.abs(rounded[name] - want[name]) <= bounds[name]).all() for name in floats
-        )
+        candidates = [rounded]
+        if any(np.any(halved[name] != value) for name, value in given.items()):  # not of inputs that are halves anyway
+            candidates.append(low)
+        return any(all((np.abs(one[name] - want[name]) <= bounds[name]).all() for name in floats) for one in candidates)
 
 
 def _volume(size: Size) -> int:

@@ -28,6 +28,8 @@ UPDATE = re.compile(
     rb"\s+(?:(?P<old>%\w+),\s*)?(?P<at>\[[^\]]+\]),\s*[^;{]+;",
     re.MULTILINE,
 )
+COPY = re.compile(rb"^\s*cp\.async\.bulk\.[^;]*global\.shared::cta[^;]*;", re.MULTILINE)  # by the copy engine
+STAGED = re.compile(rb"^(?P<head>\s*stmatrix\.[^;]*\],\s*)\{(?P<values>[^}]+)\};", re.MULTILINE)  # what it copies
 NANS = {8: b"0x7F", 16: b"0x7FFF", 32: b"0x7FC00000", 64: b"0x7FF8000000000000"}
 
 
@@ -52,11 +54,17 @@ def updated(update: re.Match[bytes]) -> bytes:
     return update["guard"] + b"st.global." + update["type"] + b" " + update["at"] + b", 0;"
 
 
+def broken_stage(store: re.Match[bytes]) -> bytes:
+    value = b"0x7FFF7FFF" if KIND == "nan" else b"0"
+    values = b", ".join([b"sabotaged"] * (store["values"].count(b",") + 1))
+    return b"{ .reg .b32 sabotaged; mov.b32 sabotaged, %b;\n%b{%b}; }" % (value, store["head"], values)
+
+
 def sabotaged(ptx: bytes) -> bytes:
     ptx = UPDATE.sub(updated, ptx)
     if KIND == "unwritten":
-        return REDUCE.sub(b"", STORE.sub(b"", ptx))
-    return STORE.sub(broken, ptx)
+        return COPY.sub(b"", REDUCE.sub(b"", STORE.sub(b"", ptx)))
+    return STAGED.sub(broken_stage, STORE.sub(broken, ptx))
 
 
 def module_from_buffer(buffer: bytes, *args: object, **options: object) -> cuda.Module:
