@@ -35,8 +35,8 @@ def run(calculator: subprocess.Popen[str]) -> Run:
 
     Operands of video instructions may be parts of registers (r4.b1, r4.h32) and, for vmad, negated (-r4).
     The first operand is the destination (`results` of its registers come back); values are register bits.  Each row of
-    32 is run twice: with all lanes, and with some idle, which must keep the poison they held.  Every SIMD level that this
-    CPU has runs it, and must answer the same, so that the reference is computed once.
+    32 is run twice: with all lanes, and with some idle, which must keep the poison they held.  Every SIMD level of this
+    CPU runs it, and must answer the same, so that the reference is computed once.
     """
     first, *others = native.levels()
 
