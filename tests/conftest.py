@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import unchanged
+from longest_first import put_longest_first
 
 from warpbook.book import Book, here
 from warpbook.records.recorder import share
@@ -36,6 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # of several processes
+        put_longest_first(items)
     shard = config.getoption("--shard")
     if not shard:
         return

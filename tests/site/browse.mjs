@@ -1,13 +1,13 @@
 // A page of the built site in each of its languages, light and dark, wide and narrow: `look(tools, URL, {en: path, zh: path})`, called by
-// browser.mjs; without zh for one in English only. Each language has a browser of its own. What pages share is loaded once for all
-// looks, since a browser's context is kept; its storage is emptied.
+// browser.mjs; without zh for one in English only. Each language has a browser of its own. Its tab is kept for all looks, so that its
+// process and what pages share are loaded once; what a look leaves in it is removed.
 import { ready } from "./page.mjs";
 
 const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme: "dark", width: 1280 }, narrow: { colorScheme: "light", width: 390 } };
 
 // Of one language: a page, what is wrong with it, and what goes to an address and looks in one of those ways.
 async function reader(context, base, problems) {
-  const page = await context.newPage(), waiting = new Set();
+  const page = context.pages()[0] ?? await context.newPage(), waiting = new Set();
   let path, way = "light";
   const told = (what) => problems.push({ page: path, scheme: way, what });
   page.on("request", (request) => {
@@ -36,7 +36,14 @@ async function reader(context, base, problems) {
     for (let i = 0; i < 50 && waiting.size; i++) await page.waitForTimeout(20);
   }
 
-  return { page, told, go };
+  async function leave() {
+    await page.evaluate(() => (localStorage.clear(), sessionStorage.clear()));
+    await page.goto("about:blank");
+    await page.mouse.move(0, 0); // over nothing that the next page shows
+    page.removeAllListeners();
+  }
+
+  return { page, told, go, leave };
 }
 
 // As for a reader who has been everywhere and opened everything: what waits for its layout has it.
@@ -161,8 +168,7 @@ export default async function look({ kept, axe }, base, pair) {
       await change(one, kind, here);
     }
     if (language === "en") await chooseDevice(one);
-    await one.page.evaluate(() => (localStorage.clear(), sessionStorage.clear()));
-    await one.page.close();
+    await one.leave();
   }));
   return problems;
 }

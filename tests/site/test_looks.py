@@ -96,3 +96,16 @@ def test_a_page_that_hangs_fails_alone(
     with pytest.raises(pytest.fail.Exception, match=rf"browse.mjs was not done within 3 s\nopen: .*{address}stuck/"):
         looker.look("browse.mjs", address, {"en": "stuck/", "zh": "zh/"}, seconds=3)
     look("browse.mjs", address, BOTH)
+
+
+def test_a_look_leaves_nothing_to_the_next(
+    book: Book, tmp_path: Path, serve: Callable[[Path], str], looker: Looker, look: Callable[..., None]
+) -> None:
+    """Though both are in the same tab."""
+    head, left = "<title>A page</title>", 'localStorage.left = sessionStorage.left = "x"'
+    untidy = f'{head}<script>{left}; setInterval(() => console.error("still here"), 1)</script>'
+    tidy = f"{head}<script>if (localStorage.left || sessionStorage.left) throw Error('something is left')</script>"
+    address = serve(write(tmp_path, PAGE.replace(head, tidy), book))
+    write_text(tmp_path / "untidy" / "index.html", PAGE.format(lang="en").replace(head, untidy))
+    assert "still here" in "\n".join(map(said, looker.look("browse.mjs", address, {"en": "untidy/"})))
+    look("browse.mjs", address, BOTH)

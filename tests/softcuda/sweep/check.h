@@ -48,7 +48,7 @@ __device__ unsigned long long bits_of(const T& x, unsigned part = 0) {
 }
 
 template <class Got, class Want>
-__device__ void same_at(unsigned line, Got got, Want want) {
+__device__ __noinline__ void same_at(unsigned line, Got got, Want want) {
     const Got wanted = (Got)want;
     for (unsigned part = 0; part * 8 < sizeof(Got); ++part) {
         const unsigned long long a = bits_of(got, part), b = bits_of(wanted, part);

@@ -37,10 +37,13 @@ __device__ void product() {
     D* d = room<space, D>(3);
     constexpr int lead_a = by_rows<LayoutA> ? K : M, lead_b = by_rows<LayoutB> ? N : K, lead_c = rows ? N : M;
     __syncwarp();
+#pragma unroll 1
     for (int i = threadIdx.x; i < M * K; i += 32)
         a[by_rows<LayoutA> ? i : i % K * M + i / K] = In(float(a_at(i / K, i % K)));
+#pragma unroll 1
     for (int i = threadIdx.x; i < K * N; i += 32)
         b[by_rows<LayoutB> ? i : i % N * K + i / N] = In(float(b_at(i / N, i % N)));
+#pragma unroll 1
     for (int i = threadIdx.x; i < M * N; i += 32) c[rows ? i : i % N * M + i / N] = C(float(c_at(i / N, i % N)));
     __syncwarp();
     const auto layout = rows ? wmma::mem_row_major : wmma::mem_col_major;
@@ -54,8 +57,10 @@ __device__ void product() {
     wmma::mma_sync(sum, left, right, start);
     wmma::store_matrix_sync(d, sum, lead_c, layout);
     __syncwarp();
+#pragma unroll 1
     for (int i = threadIdx.x; i < M * N; i += 32) {
         int want = c_at(i / N, i % N);
+#pragma unroll 1
         for (int k = 0; k < K; ++k) want += a_at(i / N, k) * b_at(k, i % N);
         SAME(float(d[rows ? i : i % N * M + i / N]), float(want));
     }
