@@ -34,18 +34,16 @@ __device__ T warp_scan(T x) {
     return x;
 }
 
-// Adds up one number per warp: returns the sum over the warps before this one, and leaves that of all in `total`.
-__device__ T sum_before(T warp_total, T& total) {
-    __shared__ T warps[WARPS];
-    if (threadIdx.x % 32 == 31) warps[threadIdx.x / 32] = warp_total;
+// Of one number per warp: returns the sum over the warps before this one, and leaves the sum of all in `total`.
+__device__ T sum_before(T warp_sum, T& total) {
+    __shared__ T warps[32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if (lane == 0) warps[warp] = warp_sum;
     __syncthreads();
-    T before = 0;
-    total = 0;
-    for (int w = 0; w < WARPS; w++) {
-        if (w == threadIdx.x / 32) before = total;
-        total += warps[w];
-    }
-    return before;
+    T sums = warp_scan(lane < WARPS ? warps[lane] : T(0));  // in each warp: cheaper than a second barrier
+    total = __shfl_sync(ALL, sums, WARPS - 1);
+    T before = __shfl_sync(ALL, sums, warp ? warp - 1 : 0);
+    return warp ? before : T(0);
 }
 // --8<-- [end:warp_scan]
 
@@ -93,17 +91,17 @@ struct Tile {
     template <bool EXCLUSIVE = false>
     __device__ void store(T* out, Index tile, Index n, T left) {
         Index i = start(tile);
-        for (int r = 0; r < ROWS; r++) {
+        for (int r = 0; r < ROWS; r++)
             for (int c = 3; c >= 0; c--) {
                 T x = EXCLUSIVE ? c ? row[r].x[c - 1] : T(0) : row[r].x[c];
                 row[r].x[c] = x + (before[r] + left);
             }
-            if ((tile + 1) * TILE <= n)
-                *(Pack*)(out + i + 128 * r) = row[r];
-            else
+        if ((tile + 1) * TILE <= n)
+            for (int r = 0; r < ROWS; r++) __stwb((int4*)(out + i + 128 * r), *(int4*)&row[r]);
+        else
+            for (int r = 0; r < ROWS; r++)
                 for (int c = 0; c < 4; c++)
                     if (i + 128 * r + c < n) out[i + 128 * r + c] = row[r].x[c];
-        }
     }
 };
 // --8<-- [end:tile]
