@@ -163,17 +163,18 @@ __device__ T look_back(const Word* tiles, Index tile) {
 // --8<-- [end:look_warp]
 
 // --8<-- [start:one_pass]
-// One pass. `tiles` and `*next` are 0 before the launch.
-template <bool WARP, bool EXCLUSIVE = false>
-__device__ void scan_once(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
+// The number of this block's tile. Not blockIdx.x: the blocks with lower tickets are running already.
+__device__ Index next_tile(unsigned* next) {
     __shared__ unsigned ticket;
-    __shared__ T left;
     if (threadIdx.x == 0) ticket = atomicAdd(next, 1);
     __syncthreads();
-    Index k = ticket;  // not blockIdx.x: whoever has a lower ticket is running already
-    Tile tile;
-    tile.load(in, k, n);
-    T total = tile.scan();
+    return ticket;
+}
+
+// Tells the others the sum of tile k, and returns the sum of all tiles before it. All threads must call it.
+template <bool WARP>
+__device__ T sum_left(Word* tiles, Index k, T total) {
+    __shared__ T left;
     if (threadIdx.x < (WARP ? 32 : 1)) {
         if (threadIdx.x == 0) publish(tiles + k, pack(k ? SUM : PREFIX, total));
         T sum = WARP ? look_back(tiles, k) : look_back_alone(tiles, k);
@@ -183,7 +184,17 @@ __device__ void scan_once(const T* in, T* out, Word* tiles, unsigned* next, Inde
         }
     }
     __syncthreads();
-    tile.store<EXCLUSIVE>(out, k, n, left);
+    return left;
+}
+
+// `tiles` and `*next` are 0 before the launch.
+template <bool WARP, bool EXCLUSIVE = false>
+__device__ void scan_once(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
+    Index k = next_tile(next);
+    Tile tile;
+    tile.load(in, k, n);
+    T total = tile.scan();
+    tile.store<EXCLUSIVE>(out, k, n, sum_left<WARP>(tiles, k, total));
 }
 // --8<-- [end:one_pass]
 
