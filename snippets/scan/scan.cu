@@ -186,16 +186,6 @@ __device__ T sum_left(Word* tiles, Index k, T total) {
     __syncthreads();
     return left;
 }
-
-// `tiles` and `*next` are 0 before the launch.
-template <bool WARP, bool EXCLUSIVE = false>
-__device__ void scan_once(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
-    Index k = next_tile(next);
-    Tile tile;
-    tile.load(in, k, n);
-    T total = tile.scan();
-    tile.store<EXCLUSIVE>(out, k, n, sum_left<WARP>(tiles, k, total));
-}
 // --8<-- [end:one_pass]
 
 extern "C" {
@@ -230,15 +220,47 @@ __global__ void add_tiles(T* out, const T* sums, Index n, int tile) {
         if (start + k < n) out[start + k] += left;
 }
 // --8<-- [end:add]
-}
 
-// --8<-- [start:blelloch]
+// --8<-- [start:v1]
 // Blelloch: sums of 2, 4, 8, … on the way up; on the way down each node hands its left child what stands to the left,
 // and its right child that and the left child's sum. Two numbers per thread.
-template <bool PADDED>
-__device__ void blelloch(const T* in, T* out, T* sums, Index n) {
+__global__ void scan_v1(const T* in, T* out, T* sums, Index n) {
     constexpr int SIZE = 2 * BLOCK;
-    auto at = [](int i) { return PADDED ? i + i / 32 : i; };
+    __shared__ T tile[SIZE];
+    int t = threadIdx.x;
+    Index i = (Index)blockIdx.x * SIZE + t;
+    T a = i < n ? in[i] : T(0), b = i + BLOCK < n ? in[i + BLOCK] : T(0);
+    tile[t] = a;
+    tile[t + BLOCK] = b;
+    for (int d = 1; d < SIZE; d *= 2) {
+        __syncthreads();
+        int right = 2 * d * (t + 1) - 1;
+        if (right < SIZE) tile[right] += tile[right - d];
+    }
+    if (t == 0) {
+        sums[blockIdx.x] = tile[SIZE - 1];
+        tile[SIZE - 1] = 0;
+    }
+    for (int d = BLOCK; d > 0; d /= 2) {
+        __syncthreads();
+        int right = 2 * d * (t + 1) - 1;
+        if (right < SIZE) {
+            T sum = tile[right - d];
+            tile[right - d] = tile[right];
+            tile[right] += sum;
+        }
+    }
+    __syncthreads();
+    if (i < n) out[i] = tile[t] + a;
+    if (i + BLOCK < n) out[i + BLOCK] = tile[t + BLOCK] + b;
+}
+// --8<-- [end:v1]
+
+// --8<-- [start:v2]
+// v1 with a gap of one word after every 32.
+__global__ void scan_v2(const T* in, T* out, T* sums, Index n) {
+    constexpr int SIZE = 2 * BLOCK;
+    auto at = [](int i) { return i + i / 32; };
     __shared__ T tile[SIZE + SIZE / 32];
     int t = threadIdx.x;
     Index i = (Index)blockIdx.x * SIZE + t;
@@ -267,12 +289,7 @@ __device__ void blelloch(const T* in, T* out, T* sums, Index n) {
     if (i < n) out[i] = tile[at(t)] + a;
     if (i + BLOCK < n) out[i + BLOCK] = tile[at(t + BLOCK)] + b;
 }
-// --8<-- [end:blelloch]
-
-extern "C" {
-
-__global__ void scan_v1(const T* in, T* out, T* sums, Index n) { blelloch<false>(in, out, sums, n); }
-__global__ void scan_v2(const T* in, T* out, T* sums, Index n) { blelloch<true>(in, out, sums, n); }
+// --8<-- [end:v2]
 
 // --8<-- [start:v3]
 // A warp scans 32 numbers in five shuffles; shared memory holds one sum per warp.
@@ -324,19 +341,36 @@ __global__ void scan_v5(const T* in, T* out, const T* sums, Index n) {
 // --8<-- [end:v5]
 
 // --8<-- [start:v6]
+// One pass. `tiles` and `*next` are 0 before the launch.
 __global__ void scan_v6(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
-    scan_once<false>(in, out, tiles, next, n);
+    Index k = next_tile(next);
+    Tile tile;
+    tile.load(in, k, n);
+    T total = tile.scan();
+    T left = sum_left<false>(tiles, k, total);
+    tile.store(out, k, n, left);
 }
 // --8<-- [end:v6]
 
 // --8<-- [start:v7]
 __global__ void scan_v7(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
-    scan_once<true>(in, out, tiles, next, n);
-}
-__global__ void scan_exclusive(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
-    scan_once<true, true>(in, out, tiles, next, n);
+    Index k = next_tile(next);
+    Tile tile;
+    tile.load(in, k, n);
+    T total = tile.scan();
+    T left = sum_left<true>(tiles, k, total);
+    tile.store(out, k, n, left);
 }
 // --8<-- [end:v7]
+
+__global__ void scan_exclusive(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
+    Index k = next_tile(next);
+    Tile tile;
+    tile.load(in, k, n);
+    T total = tile.scan();
+    T left = sum_left<true>(tiles, k, total);
+    tile.store<true>(out, k, n, left);
+}
 
 // The yardstick: reads and writes every byte once. n must be a multiple of 4; launch one thread for 16 numbers.
 __global__ void copy(const T* from, T* to, Index n) {
