@@ -8,7 +8,7 @@ import pycuda.driver as cuda
 import warpbench as wb
 
 BLOCK = 256  # threads, as in scan.cu
-WIDE = 16 * BLOCK  # numbers per tile from v4 on
+WIDE, PARKED = 16 * BLOCK, 32 * BLOCK  # numbers per tile from v4 on, and of v8
 
 
 # --8<-- [start:rungs]
@@ -28,6 +28,7 @@ RUNGS = [
     Rung("v5", WIDE, "sum"),
     Rung("v6", WIDE, "once"),
     Rung("v7", WIDE, "once"),
+    Rung("v8", PARKED, "once"),
 ]
 EXCLUSIVE = Rung("exclusive", WIDE, "once")
 # --8<-- [end:rungs]

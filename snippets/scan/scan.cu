@@ -18,6 +18,9 @@
 #ifndef ROWS  // of 4 numbers per thread, from v4 on
 #define ROWS 4
 #endif
+#ifndef PARKED  // rows of v8
+#define PARKED 8
+#endif
 using T = ELEMENT;
 using Index = long long;
 
@@ -171,12 +174,11 @@ __device__ Index next_tile(unsigned* next) {
     return ticket;
 }
 
-// Tells the others the sum of tile k, and returns the sum of all tiles before it. All threads must call it.
+// The sum of all tiles before tile k, whose own sum has been published. All threads must call it.
 template <bool WARP>
 __device__ T sum_left(Word* tiles, Index k, T total) {
     __shared__ T left;
     if (threadIdx.x < (WARP ? 32 : 1)) {
-        if (threadIdx.x == 0) publish(tiles + k, pack(k ? SUM : PREFIX, total));
         T sum = WARP ? look_back(tiles, k) : look_back_alone(tiles, k);
         if (threadIdx.x == 0) {
             publish(tiles + k, pack(PREFIX, sum + total));
@@ -187,6 +189,17 @@ __device__ T sum_left(Word* tiles, Index k, T total) {
     return left;
 }
 // --8<-- [end:one_pass]
+
+// --8<-- [start:park]
+// Starts to copy 16 bytes to shared memory without a register; of those beyond n it makes zeros.
+__device__ void copy_async(Pack* to, const T* in, Index i, Index n) {
+    int bytes = i + 4 <= n ? 16 : i < n ? 4 * (int)(n - i) : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+                 "l"(i < n ? in + i : in), "r"(bytes)
+                 : "memory");
+}
+__device__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+// --8<-- [end:park]
 
 extern "C" {
 
@@ -347,6 +360,7 @@ __global__ void scan_v6(const T* in, T* out, Word* tiles, unsigned* next, Index 
     Tile tile;
     tile.load(in, k, n);
     T total = tile.scan();
+    if (threadIdx.x == 0) publish(tiles + k, pack(k ? SUM : PREFIX, total));
     T left = sum_left<false>(tiles, k, total);
     tile.store(out, k, n, left);
 }
@@ -358,6 +372,7 @@ __global__ void scan_v7(const T* in, T* out, Word* tiles, unsigned* next, Index 
     Tile tile;
     tile.load(in, k, n);
     T total = tile.scan();
+    if (threadIdx.x == 0) publish(tiles + k, pack(k ? SUM : PREFIX, total));
     T left = sum_left<true>(tiles, k, total);
     tile.store(out, k, n, left);
 }
@@ -368,9 +383,48 @@ __global__ void scan_exclusive(const T* in, T* out, Word* tiles, unsigned* next,
     Tile tile;
     tile.load(in, k, n);
     T total = tile.scan();
+    if (threadIdx.x == 0) publish(tiles + k, pack(k ? SUM : PREFIX, total));
     T left = sum_left<true>(tiles, k, total);
     tile.store<true>(out, k, n, left);
 }
+
+// --8<-- [start:v8]
+// v7 with its tile in shared memory, where it takes no registers while the block waits.
+__global__ void scan_v8(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
+    __shared__ Pack parked[PARKED][BLOCK];  // each thread reads and writes only its own
+    int t = threadIdx.x;
+    Index k = next_tile(next), size = PARKED * 4 * BLOCK;
+    Index i = k * size + t / 32 * (PARKED * 128) + t % 32 * 4;
+    for (int r = 0; r < PARKED; r++) copy_async(&parked[r][t], in, i + 128 * r, n);
+    wait_for_copies();
+    T sum = 0, total;
+    for (int r = 0; r < PARKED; r++) {
+        Pack p = parked[r][t];
+        sum += (p.x[0] + p.x[1]) + (p.x[2] + p.x[3]);
+    }
+    T before = sum_before(__shfl_sync(ALL, warp_scan(sum), 31), total);
+    if (t == 0) publish(tiles + k, pack(k ? SUM : PREFIX, total));
+
+    for (int r = 0; r < PARKED; r++) {  // now that the others know the sum, there is time to scan
+        Pack p = parked[r][t];
+        for (int c = 1; c < 4; c++) p.x[c] += p.x[c - 1];
+        T row = warp_scan(p.x[3]), left = __shfl_up_sync(ALL, row, 1);
+        for (int c = 0; c < 4; c++) p.x[c] += t % 32 ? before + left : before;
+        parked[r][t] = p;
+        before += __shfl_sync(ALL, row, 31);
+    }
+    T left = sum_left<true>(tiles, k, total);
+    for (int r = 0; r < PARKED; r++) {
+        Pack p = parked[r][t];
+        for (int c = 0; c < 4; c++) p.x[c] += left;
+        if ((k + 1) * size <= n)
+            __stwb((int4*)(out + i + 128 * r), *(int4*)&p);
+        else
+            for (int c = 0; c < 4; c++)
+                if (i + 128 * r + c < n) out[i + 128 * r + c] = p.x[c];
+    }
+}
+// --8<-- [end:v8]
 
 // The yardstick: reads and writes every byte once. n must be a multiple of 4; launch one thread for 16 numbers.
 __global__ void copy(const T* from, T* to, Index n) {

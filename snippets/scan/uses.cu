@@ -18,7 +18,8 @@ extern "C" __global__ void compact(const float* in, float* out, Word* tiles, uns
         for (int c = 0; c < 4; c++)
             if (__int_as_float(number[r].x[c]) > 0)
                 kept[flags.row[r].x[c] + flags.before[r] - 1] = number[r].x[c];  // as many as were kept before it
-    int left = sum_left<true>(tiles, k, total);                                  // its barrier also completes `kept`
+    if (threadIdx.x == 0) publish(tiles + k, pack(k ? SUM : PREFIX, total));
+    int left = sum_left<true>(tiles, k, total);  // its barrier also completes `kept`
     for (int i = threadIdx.x; i < total; i += BLOCK) out[left + i] = __int_as_float(kept[i]);
     if (k == gridDim.x - 1 && threadIdx.x == 0) *count = left + total;
 }
