@@ -9,6 +9,7 @@ import warpbench as wb
 
 BLOCK = 256  # threads, as in scan.cu
 WIDE, PARKED = 16 * BLOCK, 32 * BLOCK  # numbers per tile from v4 on, and of v8
+PER_SM = 6  # blocks of v9: what the shared memory of an SM holds
 
 
 # --8<-- [start:rungs]
@@ -17,6 +18,7 @@ class Rung:
     name: str
     tile: int  # numbers per block
     way: str  # "add": scan the tiles, then add; "sum": sum the tiles, then scan; "once": in one pass
+    stay: bool = False  # a fixed number of blocks, each of which takes tile after tile
 
 
 RUNGS = [
@@ -29,6 +31,7 @@ RUNGS = [
     Rung("v6", WIDE, "once"),
     Rung("v7", WIDE, "once"),
     Rung("v8", PARKED, "once"),
+    Rung("v9", PARKED // 2, "once", stay=True),
 ]
 EXCLUSIVE = Rung("exclusive", WIDE, "once")
 # --8<-- [end:rungs]
@@ -41,6 +44,7 @@ class Scanner:
         self.dtype = np.dtype(dtype)
         self.module = wb.module("scan/scan.cu", ELEMENT={"float32": "float", "int32": "int"}[self.dtype.name])
         self.kernel = self.module.get_function
+        self.resident = PER_SM * cuda.Context.get_device().multiprocessor_count
         tiles = -(-most // BLOCK)
         self.sums = [cuda.mem_alloc(4 * tiles)]  # of the tiles, of the tiles of these sums, and so on
         while tiles > 1:
@@ -60,7 +64,8 @@ class Scanner:
         tiles = -(-n // rung.tile)
         cuda.memset_d32_async(self.words, 0, 2 * (1 + tiles))
         kernel, first = self.kernel(f"scan_{rung.name}"), np.uint64(int(self.words) + 8)
-        kernel(data, out, first, self.words, np.int64(n), block=(BLOCK, 1, 1), grid=(tiles, 1))
+        blocks = min(tiles, self.resident) if rung.stay else tiles
+        kernel(data, out, first, self.words, np.int64(n), block=(BLOCK, 1, 1), grid=(blocks, 1))
 
     def launch_level(
         self, rung: Rung, data: cuda.DeviceAllocation, out: cuda.DeviceAllocation, n: int, levels: Sequence

@@ -426,6 +426,57 @@ __global__ void scan_v8(const T* in, T* out, Word* tiles, unsigned* next, Index 
 }
 // --8<-- [end:v8]
 
+// --8<-- [start:v9]
+// v8 with blocks that stay: while one tile is being scanned, the copies of the block's next tile are on their way.
+__global__ void scan_v9(const T* in, T* out, Word* tiles, unsigned* next, Index n) {
+    constexpr int HALF = PARKED / 2;  // rows of each of two tiles
+    __shared__ Pack parked[2][HALF][BLOCK];
+    int t = threadIdx.x;
+    Index size = HALF * 4 * BLOCK, count = (n + size - 1) / size, start = t / 32 * (HALF * 128) + t % 32 * 4;
+    auto fetch = [&](int half, Index k) {
+        if (k < count)
+            for (int r = 0; r < HALF; r++) copy_async(&parked[half][r][t], in, k * size + start + 128 * r, n);
+        asm volatile("cp.async.commit_group;" ::: "memory");  // empty groups count, too
+    };
+    Index k = next_tile(next);
+    __syncthreads();  // all have read this ticket before the next one is drawn
+    fetch(0, k);
+    for (int half = 0; k < count; half = 1 - half) {
+        Index after = next_tile(next);
+        fetch(1 - half, after);
+        asm volatile("cp.async.wait_group 1;" ::: "memory");  // all but the last group: this tile is here
+        Pack(*mine)[BLOCK] = parked[half];
+        T sum = 0, total;
+        for (int r = 0; r < HALF; r++) {
+            Pack p = mine[r][t];
+            sum += (p.x[0] + p.x[1]) + (p.x[2] + p.x[3]);
+        }
+        T before = sum_before(__shfl_sync(ALL, warp_scan(sum), 31), total);
+        if (t == 0) publish(tiles + k, pack(k ? SUM : PREFIX, total));
+        for (int r = 0; r < HALF; r++) {
+            Pack p = mine[r][t];
+            for (int c = 1; c < 4; c++) p.x[c] += p.x[c - 1];
+            T row = warp_scan(p.x[3]), left = __shfl_up_sync(ALL, row, 1);
+            for (int c = 0; c < 4; c++) p.x[c] += t % 32 ? before + left : before;
+            mine[r][t] = p;
+            before += __shfl_sync(ALL, row, 31);
+        }
+        T left = sum_left<true>(tiles, k, total);
+        Index i = k * size + start;
+        for (int r = 0; r < HALF; r++) {
+            Pack p = mine[r][t];
+            for (int c = 0; c < 4; c++) p.x[c] += left;
+            if ((k + 1) * size <= n)
+                __stwb((int4*)(out + i + 128 * r), *(int4*)&p);
+            else
+                for (int c = 0; c < 4; c++)
+                    if (i + 128 * r + c < n) out[i + 128 * r + c] = p.x[c];
+        }
+        k = after;
+    }
+}
+// --8<-- [end:v9]
+
 // The yardstick: reads and writes every byte once. n must be a multiple of 4; launch one thread for 16 numbers.
 __global__ void copy(const T* from, T* to, Index n) {
     Index i = (Index)blockIdx.x * (4 * BLOCK) + threadIdx.x;
