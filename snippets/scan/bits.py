@@ -16,7 +16,7 @@ values = np.random.default_rng().random(N, dtype=np.float32)  # between 0 and 1:
 want = np.cumsum(values, dtype=np.float64)
 scanner, data, out = Scanner(np.float32, N), cuda.to_device(values), cuda.mem_alloc(4 * N)
 got = np.empty(N, np.float32)
-for rung in RUNGS[-3:]:
+for rung in RUNGS[5:]:
     seen: set[int] = set()
     for _ in range(RUNS):
         cuda.memset_d32_async(out, 0xFFFFFFFF, N)

@@ -1,10 +1,10 @@
-// Inclusive prefix sums of n numbers: out[i] = in[0] + … + in[i]. Eight kernels from plain to fast.
+// Inclusive prefix sums of n numbers: out[i] = in[0] + … + in[i]. Ten kernels from plain to fast.
 //
 //   v0…v2  one tile of the array per block, in shared memory; a second launch adds what stands to the left of the tile
 //   v3     the same in registers, by shuffles
 //   v4     sixteen numbers per thread, read and written 16 bytes at a time
 //   v5     adds up first and scans afterwards, so that the array is written once
-//   v6, v7 one pass: a block looks back at the blocks before it
+//   v6…v9  one pass: a block looks back at the blocks before it
 //
 // v0…v4 also write the sum of each tile; the caller scans these sums and adds them (add_tiles, add_wide).
 // Compile with -DELEMENT=int for integers. Arrays begin at multiples of 16 bytes; n may be any number.
