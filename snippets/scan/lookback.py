@@ -1,13 +1,15 @@
-"""Simulate the look-back: how long a tile takes if a block looks at 1, 2, 4, … tiles at once. No GPU is asked.
+"""The look-back simulated: how long a tile takes if a block looks at 1, 2, 4, … tiles at once. And v7 with clocks.
 
-python lookback.py   nanoseconds per tile for each width, with 792 resident blocks and 700 ns per look
+python lookback.py   simulate and check; on a GPU also read the clocks of 2^28 numbers
 """
 
 import heapq
 import math
 import random
 
-import pycuda.autoprimaryctx  # noqa: F401  records name their device
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401
+import pycuda.driver as cuda
 import warpbench as wb
 
 # --8<-- [start:model]
@@ -55,6 +57,26 @@ def simulate(width: int, tiles: int, spread: float = 0) -> float:
 
 # --8<-- [end:model]
 
+
+def clocks(n: int) -> np.ndarray:
+    """Cycles that each tile of n integers took to be loaded and scanned, and to look back: an array of two columns."""
+    module = wb.module("scan/scan.cu", append=wb.source("scan/lookback.cu"), ELEMENT="int")
+    tiles = -(-n // 4096)
+    values = np.random.default_rng().integers(-(2**31), 2**31, n, np.int32)
+    data, out, words, cycles = (cuda.mem_alloc(size) for size in (4 * n, 4 * n, 8 * (tiles + 1), 16 * tiles))
+    cuda.memcpy_htod(data, values)
+    cuda.memset_d32(out, 0xFFFFFFFF, n)
+    cuda.memset_d32(words, 0, 2 * (tiles + 1))
+    first = np.uint64(int(words) + 8)
+    kernel = module.get_function("scan_clocked")
+    kernel(data, out, first, words, np.int64(n), cycles, block=(256, 1, 1), grid=(tiles, 1))
+    got, took = np.empty(n, np.int32), np.empty((tiles, 2), np.int64)
+    cuda.memcpy_dtoh(got, out)
+    cuda.memcpy_dtoh(took, cycles)
+    wb.check(got, np.cumsum(values, dtype=np.int32), what="scan_clocked")
+    return took
+
+
 if __name__ == "__main__":
     widths = [1, 2, 4, 8, 16, 32]
     even, uneven = ([simulate(width, 6000, spread) for width in widths] for spread in (0, SPREAD))
@@ -64,3 +86,12 @@ if __name__ == "__main__":
     wb.series("simulated.even", widths, [time * 1e-9 for time in even], x_unit="count", unit="s")
     wb.series("simulated.uneven", widths, [time * 1e-9 for time in uneven], x_unit="count", unit="s")
     wb.value("simulated.dram", COPY * 1e-9, "s")
+    took = clocks(2**28 if wb.is_gpu() else 2**16 + 7)
+    print("v7 with clocks: every sum is right")
+    if wb.is_gpu():
+        middle = took[len(took) // 4 : -len(took) // 4]  # neither the first blocks nor the last
+        for name, column in (("load", middle[:, 0]), ("look", middle[:, 1])):
+            median, slow = np.percentile(column, [50, 99])
+            wb.value(f"{name}.median", median, "count")
+            wb.value(f"{name}.slow", slow, "count")
+            print(f"{name}: {median:.0f} cycles in the median, {slow:.0f} or more for one tile in a hundred")
