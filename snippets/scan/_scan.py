@@ -8,7 +8,8 @@ import pycuda.driver as cuda
 import warpbench as wb
 
 BLOCK = 256  # threads, as in scan.cu
-WIDE, PARKED = 16 * BLOCK, 32 * BLOCK  # numbers per tile from v4 on, and of v8
+WIDE = 16 * BLOCK  # numbers per tile from v4 on
+FEW = 128  # threads of v8, the best of those tried: each parks 80 numbers
 PER_SM = 6  # blocks of v9: what the shared memory of an SM holds
 
 
@@ -18,6 +19,7 @@ class Rung:
     name: str
     tile: int  # numbers per block
     way: str  # "add": scan the tiles, then add; "sum": sum the tiles, then scan; "once": in one pass
+    threads: int = BLOCK
     stay: bool = False  # a fixed number of blocks, each of which takes tile after tile
 
 
@@ -30,8 +32,8 @@ RUNGS = [
     Rung("v5", WIDE, "sum"),
     Rung("v6", WIDE, "once"),
     Rung("v7", WIDE, "once"),
-    Rung("v8", PARKED, "once"),
-    Rung("v9", PARKED // 2, "once", stay=True),
+    Rung("v8", 80 * FEW, "once", threads=FEW),
+    Rung("v9", WIDE, "once", stay=True),
 ]
 V4, EXCLUSIVE = RUNGS[4], Rung("exclusive", WIDE, "once")
 # --8<-- [end:rungs]
@@ -42,8 +44,9 @@ class Scanner:
 
     def __init__(self, dtype: type, most: int) -> None:
         self.dtype = np.dtype(dtype)
-        self.module = wb.module("scan/scan.cu", ELEMENT={"float32": "float", "int32": "int"}[self.dtype.name])
-        self.kernel = self.module.get_function
+        element = {"float32": "float", "int32": "int"}[self.dtype.name]
+        self.kernel = wb.module("scan/scan.cu", ELEMENT=element).get_function
+        self.parked = wb.module("scan/scan.cu", ELEMENT=element, THREADS=FEW, PARKED=20).get_function("scan_v8")
         self.resident = PER_SM * cuda.Context.get_device().multiprocessor_count
         tiles = -(-most // BLOCK)
         self.sums = [cuda.mem_alloc(4 * tiles)]  # of the tiles, of the tiles of these sums, and so on
@@ -63,9 +66,10 @@ class Scanner:
     def launch_once(self, rung: Rung, data: cuda.DeviceAllocation, out: cuda.DeviceAllocation, n: int) -> None:
         tiles = -(-n // rung.tile)
         cuda.memset_d32_async(self.words, 0, 2 * (1 + tiles))
-        kernel, first = self.kernel(f"scan_{rung.name}"), np.uint64(int(self.words) + 8)
+        kernel = self.parked if rung.threads == FEW else self.kernel(f"scan_{rung.name}")
+        first = np.uint64(int(self.words) + 8)
         blocks = min(tiles, self.resident) if rung.stay else tiles
-        kernel(data, out, first, self.words, np.int64(n), block=(BLOCK, 1, 1), grid=(blocks, 1))
+        kernel(data, out, first, self.words, np.int64(n), block=(rung.threads, 1, 1), grid=(blocks, 1))
 
     def launch_level(
         self, rung: Rung, data: cuda.DeviceAllocation, out: cuda.DeviceAllocation, n: int, levels: Sequence
