@@ -75,3 +75,28 @@ def test_the_page_says_how_many_kernels_were_held_against_a_gpu(language: str) -
     found = re.search(HELD[language], text)
     assert found and int(found[1]) == len(kernels)
     assert len(re.findall(r'^    "\w+": \(', different, re.MULTILINE)) == 5
+
+
+COUNTED = (
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+)
+
+
+@pytest.mark.inputs("docs/en/profile-your-kernel.md", "records/nvidia-h200/tools")
+@pytest.mark.parametrize(("which", "kernel", "blocks"), [("first", 0, 2), ("last", -1, 256)])
+def test_a_gpu_counted_the_same(which: str, kernel: int, blocks: int, tmp_path: Path) -> None:
+    path = BOOK.page_of("profile-your-kernel", "en")
+    assert path is not None
+    page = Page(BOOK, path)
+    kernels = [block.code for block in page.blocks if title(page, block.start) == "rows.cu"]
+    (program,) = (block.code for block in page.blocks if title(page, block.start) == "rows.py")
+    (tmp_path / "rows.py").write_text(program)
+    (tmp_path / "rows.cu").write_text(kernels[kernel])
+    run(f"softcuda profile --json counts.json rows.py {blocks}", tmp_path)
+    here_counted = json.loads((tmp_path / "counts.json").read_text())[0]["metrics"]
+    text = (BOOK.root / f"records/nvidia-h200/tools/rows-{which}.metrics.txt").read_text()
+    for name in COUNTED:
+        found = re.search(rf"^\s*{re.escape(name)}\D*([\d,]+)$", text, re.MULTILINE)
+        assert found and int(found[1].replace(",", "")) == here_counted[name], name

@@ -114,6 +114,15 @@ def test_a_ladder_up_to_a_rung_keeps_the_scale_and_marks_the_rung(values):
         draw("ladder upto=v9", "x", "en", values)
 
 
+def test_a_ladder_of_named_rates_has_their_labels(values):
+    named = 'ladder v1.rate v0.rate labels="one|nought"'
+    assert [row[0] for row in rows(draw(named, "x", "en", values))[1:]] == ["one", "nought", "copy"]
+    part = draw(f"{named} upto=v1", "x", "en", values).replace("\u00a0", " ")
+    assert "The ladder up to one" in part and "<desc>one 3.00 TB/s, 75.0 %</desc>" in part
+    with pytest.raises(BookError, match='no rung "torch"; there are: v1, v0'):
+        draw(f"{named} upto=torch", "x", "en", values)
+
+
 def profiled(kernel: str, loads: float, hits: float = 50.0) -> dict:
     metrics = {
         "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": loads / 32,

@@ -102,6 +102,16 @@ def test_a_claim_about_counters_is_judged_by_what_was_counted(small, write):
     ]
 
 
+def test_softcuda_is_not_asked_for_a_counter_claimed_of_a_gpu_only(small, write):
+    write(
+        "snippets/x/claims.toml",
+        '[a.dram]\nen = "c"\nzh = "合"\nratio = ["one.dram.sum", "other.dram.sum"]\n'
+        f'at_least = 2\ncounters = "x/a.py"\ndevice = "{H200}"\n',
+    )
+    write("snippets/x/a.py", "")
+    assert claims.live(small, "x", {"x/a.py": [launch("one", {"sectors.sum": 4}), launch("other", {})]}) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

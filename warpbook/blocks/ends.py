@@ -41,12 +41,33 @@ WORDS = {
         "colab": "在 Colab 中打开",
     },
 }
+INSTALL = {
+    "en": "# Debian, Ubuntu; Python 3.11 or newer",
+    "zh": "# Debian、Ubuntu，Python 3.11 及以上",
+}
+UNKNOWN = {
+    "en": "`ADDRESS` is the address of the book's repository.",
+    "zh": "`ADDRESS` 是本书仓库的地址。",
+}
 COLAB = "https://colab.research.google.com/github/{repository}/blob/notebooks/{language}/{name}.ipynb"
 
 
 def repository() -> str:
     """OWNER/NAME on GitHub, where it is known: CI says so. Its branch `notebooks` holds what Colab opens."""
     return os.environ.get("GITHUB_REPOSITORY", "")
+
+
+def install(language: str) -> str:
+    """Markdown: the three commands from an empty folder to the served book. CI says where the repository is."""
+    server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
+    named = repository()
+    commands = [
+        f"$ sudo apt install git make g++ python3-venv python3-dev   {INSTALL[language]}",
+        f"$ git clone {f'{server}/{named}.git' if named else 'ADDRESS'} warpbook && cd warpbook",
+        "$ make serve",
+    ]
+    block = ["```console", *commands, "```"]
+    return "\n".join(block if named else [*block, "", UNKNOWN[language]])
 
 
 def address(book: Book, program: Path) -> str:

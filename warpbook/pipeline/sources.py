@@ -8,6 +8,7 @@ from functools import partial
 from markdown import Markdown
 from markdown.preprocessors import Preprocessor
 
+from warpbook.blocks import ends
 from warpbook.exercises import box, overview
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
@@ -15,7 +16,8 @@ from warpbook.source import changes, errata, glossary, reading, tracks
 from warpbook.source.pages import EXPRESSION, Line
 
 WRITTEN = ("exercise",)  # directives with a name that become Markdown
-LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles", "exercises")  # and those without
+# … and those without one.
+LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles", "exercises", "install")
 
 
 class Sources(Preprocessor):
@@ -52,6 +54,8 @@ def listed(what: str, context: Context) -> str:
         return box.markdown(book, what.removeprefix(box.DIRECTIVE), language, page)
     if what == "exercises":
         return overview.markdown(book, language, page)
+    if what == "install":
+        return ends.install(language)
     if what == "changes":
         return "\n".join(changes.markdown(book, language))
     if what == "glossary":

@@ -370,10 +370,13 @@ def summary(found: list[Judged]) -> list[str]:
 
 
 def live(book: Book, article: str, launches: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """One line for each of the article's claims about counters that `launches` of this moment do not bear out."""
+    """One line for each of the article's claims about counters that softcuda's `launches` of now do not bear out.
+
+    A claim about another device only, such as one about a counter that softcuda lacks, is left out.
+    """
     out = []
     for claim in of_article(book, article):
-        if claim.counters in launches:
+        if claim.counters in launches and claim.device in (None, SOFTCUDA):
             now = {**records.empty(), "counters": {claim.counters: {"launches": launches[claim.counters]}}}
             one = judge(claim, now, SOFTCUDA)
             if one.holds is False:

@@ -2,6 +2,7 @@
 
     {{ chart:ladder }}                                    every *.rate of the program that also measures copy.rate
     {{ chart:ladder upto=v3 }}                            its first rungs, with the last one marked
+    {{ chart:ladder a.rate b.rate upto=a }}               the same of the rates named
     {{ chart:bars a.time b.time reference=copy.time }}    named values
     {{ chart:curve read.sweep write.sweep }}              recorded series
     {{ chart:roofline v3 v8 }}                            v3.intensity and v3.flops, below the device's ceilings
@@ -11,7 +12,7 @@
     {{ chart:traffic reduce_v0 reduce_v3 }}               what kernels moved between SM, L1, L2 and DRAM, as counted
 
 Options follow the names as `key=value`; a value with blanks stands in double quotes: `title="Reading, by size"`.
-Every chart takes `title` (its caption) and, but for the ladder, `labels="one|two"`, in the page's language; a
+Every chart takes `title` (its caption) and `labels="one|two"`, in the page's language; a
 timeline's, a heat map's and a graph's are `labels="h2d=copy in|k=kernel"`.
 
 An SVG here has no viewBox: lengths along x are percentages and text keeps the page's size, so that a chart
@@ -36,7 +37,7 @@ from warpbook.book import BookError
 from warpbook.records.values import Values
 
 CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
-    "ladder": (ladder, ("title", "upto")),
+    "ladder": (ladder, ("title", "labels", "upto")),
     "bars": (bars, ("title", "labels", "reference")),
     "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel")),
     "roofline": (roofline, ("title", "labels", "ceilings")),

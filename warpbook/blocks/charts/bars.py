@@ -59,25 +59,32 @@ class Bar:
 
 
 def ladder(source: Source) -> str:
-    """One bar for each `*.rate` of the program that also measures `copy.rate`, in the order measured."""
+    """One bar for each rate named, or for each `*.rate` of the program that also measures `copy.rate`, as measured."""
     words = WORDS[source.language]
-    record = source.record()
-    _, part = source.values.holder(record, source.article, "values", "copy.rate", "value")
-    names = [name for name in part["values"] if name.endswith(".rate") and name != "copy.rate"]
-    found = [Bar(label := name.removesuffix(".rate"), source.value(name), kind_of(label)) for name in names]
+    names = list(source.names)
+    if not names:
+        record = source.record()
+        _, part = source.values.holder(record, source.article, "values", "copy.rate", "value")
+        names = [name for name in part["values"] if name.endswith(".rate") and name != "copy.rate"]
+    rungs = [name.removesuffix(".rate") for name in names]
+    labels = source.labels(tuple(rungs)) if "labels" in source.options else rungs
+    found = [
+        Bar(label, source.value(name), "rung" if source.names else kind_of(label))
+        for label, name in zip(labels, names, strict=True)
+    ]
+    copy = Bar(words["label"], source.value("copy.rate"))
     if "upto" in source.options:
-        return step(source, found, Bar(words["label"], source.value("copy.rate")), source.options["upto"])
-    title = source.options.get("title", words["ladder"].format(device=records.device_name(record)))
-    return drawn(source, found, Bar(words["label"], source.value("copy.rate")), title, words["rung"], words["copy"])
+        if source.options["upto"] not in rungs:
+            raise BookError(f'no rung "{source.options["upto"]}"; there are: {", ".join(rungs)}')
+        return step(source, found, copy, rungs.index(source.options["upto"]))
+    title = source.options.get("title", words["ladder"].format(device=records.device_name(source.record())))
+    return drawn(source, found, copy, title, words["rung"], words["copy"])
 
 
-def step(source: Source, found: list[Bar], reference: Bar, rung: str) -> str:
-    """The ladder as far as `rung`, its last bar marked, on the scale of the whole ladder; <desc> has its numbers."""
-    labels = [bar.label for bar in found]
-    if rung not in labels:
-        raise BookError(f'no rung "{rung}"; there are: {", ".join(labels)}')
-    climbed = found[: labels.index(rung) + 1]
-    title = source.options.get("title", WORDS[source.language]["step"].format(rung=rung))
+def step(source: Source, found: list[Bar], reference: Bar, last: int) -> str:
+    """The ladder as far as the bar `last`, which is marked, on the scale of the whole; <desc> has its numbers."""
+    climbed = found[: last + 1]
+    title = source.options.get("title", WORDS[source.language]["step"].format(rung=climbed[-1].label))
     full = full_scale([*found, reference])
     shapes = []
     for i, bar in enumerate(climbed):

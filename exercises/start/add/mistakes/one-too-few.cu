@@ -1,0 +1,5 @@
+// wrong: part-not-written
+__global__ void add(const float* a, const float* b, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n - 1) c[i] = a[i] + b[i];  // <-- here
+}
