@@ -141,6 +141,17 @@ void pack(Request& request, void** params, void** extra) {
         refuse(request, CUDA_ERROR_INVALID_VALUE,
                std::to_string(source ? bytes : 0) + " bytes of arguments, it takes " +
                    std::to_string(function.param_bytes));
+    if (bytes > function.param_bytes)  // what an H200 answered, driver 580
+        refuse(request, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+               std::to_string(bytes) + " bytes of packed arguments, it takes " + std::to_string(function.param_bytes));
+    // There, parameters of 16 bytes' alignment arrive from a packed buffer. Of 32 and more, none of the kernel's arguments
+    // does: it ran with others, without an error.
+    for (size_t i = 0; i < function.params.size(); ++i)
+        if (function.params[i].align > 16)
+            refuse(request, CUDA_ERROR_NOT_SUPPORTED,
+                   "parameter " + std::to_string(i + 1) + " is aligned to " + std::to_string(function.params[i].align) +
+                       " bytes; in packed arguments (CU_LAUNCH_PARAM_BUFFER_POINTER, which PyCUDA uses) a GPU gets "
+                       "wrong values then: keep it in __constant__ memory, or launch with kernelParams");
     if (function.param_bytes) std::memcpy(buffer.data(), source, function.param_bytes);
 }
 
@@ -305,7 +316,7 @@ CUresult old_launch(CUfunction handle, int width, int height, CUstream stream) {
         request.config.dynamic_shared = kernel->old_shared;
         std::vector<std::byte> buffer = kernel->old_params;
         buffer.resize(kernel->old_bytes);
-        size_t bytes = buffer.size();
+        size_t bytes = std::min<size_t>(buffer.size(), kernel->function->param_bytes);
         void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                          CU_LAUNCH_PARAM_END};
         launch(context, stream, request, nullptr, extra);

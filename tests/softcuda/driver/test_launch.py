@@ -39,6 +39,30 @@ def test_too_few_arguments(context, mark):
         mark(np.intp(0), block=(1, 1, 1))
 
 
+def test_too_many_arguments_are_refused_as_by_an_h200(context, mark):
+    with pytest.raises(cuda.LaunchError, match="too many resources requested for launch"):
+        mark(np.intp(0), np.int32(0), np.int32(0), block=(1, 1, 1))
+    context.synchronize()
+
+
+@pytest.mark.parametrize("align", [8, 16, 32, 64])
+def test_packed_arguments_carry_an_alignment_of_16_bytes_and_no_more(program, align):
+    done = program(
+        "import numpy as np, pycuda.autoinit, pycuda.driver as cuda\n"
+        "from pycuda.compiler import SourceModule\n"
+        f"f = SourceModule('''struct __align__({align}) S {{ char x[64]; }};\n"
+        "__global__ void take(S s, int *out) { *out = s.x[5]; }''').get_function('take')\n"
+        "out = np.zeros(1, np.int32)\n"
+        "f(np.arange(64, dtype=np.uint8), cuda.InOut(out), block=(1, 1, 1))\n"
+        "print(out[0])\n",
+        SOFTCUDA_QUIET="0",
+    )
+    if align <= 16:
+        assert done.stdout == "5\n"
+    else:
+        assert f"launch of kernel take refused: parameter 1 is aligned to {align} bytes" in done.stderr
+
+
 def test_the_reason_is_on_stderr(program):
     done = program(
         "import numpy, pycuda.autoinit\n"

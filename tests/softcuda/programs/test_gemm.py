@@ -39,8 +39,10 @@ if sys.argv[3:]:
 defines = {"KIND": "f16", "ELEMENT": 2, "BN": BN, "STAGES": STAGES, "CLUSTER": cluster, "GROUP": GROUP, "OUTF16": 1}
 options = [f"-D{key}={value}" for key, value in defines.items()] + ["-std=c++17", "-lineinfo", f"-I{folder}"]
 image = compiler.compile(text, options=options, arch="sm_90a", no_extern_c=True)
-kernel = cuda.module_from_buffer(image).get_function("hgemm")
 library = ctypes.CDLL("libcuda.so.1")
+module, kernel = ctypes.c_void_p(), ctypes.c_void_p()  # not PyCUDA's: its packed arguments cannot carry a tensor map
+assert library.cuModuleLoadData(ctypes.byref(module), image) == 0
+assert library.cuModuleGetFunction(ctypes.byref(kernel), module, b"hgemm") == 0
 
 
 def tensor_map(matrix, address, rows):
@@ -59,10 +61,12 @@ c = np.full((M, N), 99, np.float16)
 on_device = [cuda.to_device(x) for x in (a, b, c)]
 maps = [tensor_map(*made) for made in zip((a, b, c), on_device, (128, BN // cluster, 64))]
 shared = STAGES * (128 + BN) * 128 + 32768 + 16 * STAGES + 1024
-kernel.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+assert library.cuFuncSetAttribute(kernel, 8, shared) == 0  # the most of dynamic shared memory
 tiles = -(-M // (128 * cluster)) * -(-N // BN)
-kernel(*maps, on_device[2], *map(np.int32, (M, N, K)), grid=(min(tiles, 2) * cluster, 1), block=(384, 1, 1),
-       shared=shared)
+rest = ctypes.c_uint64(int(on_device[2])), *map(ctypes.c_int, (M, N, K))
+params = (ctypes.c_void_p * 7)(*(one.ctypes.data for one in maps), *map(ctypes.addressof, rest))
+grid = min(tiles, 2) * cluster
+assert library.cuLaunchKernel(kernel, grid, 1, 1, 384, 1, 1, shared, None, params, None) == 0
 got = cuda.from_device(on_device[2], (M, N), np.float16).astype(float)
 want = a.astype(float) @ b.astype(float).T
 print("error", abs(got - want).max() / abs(want).max())
