@@ -1,5 +1,4 @@
 extern "C" __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        y[i] = 2 * x[i];
+    if (i < n) y[i] = 2 * x[i];
 }

@@ -16,7 +16,7 @@ from warpbook.book import LANGUAGES, here
 from warpbook.source.pages import Page
 
 BOOK = here()
-CHANGES = [("2 * x", "3 * x"), ("    if (i < n)\n", "")]  # in the page's order
+CHANGES = [("2 * x", "3 * x"), ("if (i < n) ", "")]  # in the page's order
 
 
 def changed(folder: Path, old: str, new: str) -> str:
