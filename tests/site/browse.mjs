@@ -145,6 +145,9 @@ async function change({ page, told }, kind, to) {
 async function chooseDevice({ page, told }) {
   const buttons = await page.$$(".wb-switch button[data-device=softcuda]");
   if (!buttons.length) return;
+  await buttons[0].evaluate((button) => { // the first may be in a dive
+    for (let part = button.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  });
   await buttons[0].click();
   await page.reload();
   const shown = await page.$$eval(".wb-output", (boxes) => boxes.map((box) => box.querySelector("pre:not([hidden])")?.dataset.device));
