@@ -73,7 +73,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     katex = tools.modules(state.book) / "katex" / "dist"
     for path in sorted((katex / "fonts").glob("*.woff2")):
         files.append(File.generated(config, f"{style.FONTS}/{path.name}", abs_src_path=str(path)))
-    for path in sorted(state.book.records.glob("*/*.json")):
+    for path in sorted([*state.book.records.glob("*/*.json"), *state.book.records.glob("*/sass/*.json")]):
         files.append(File.generated(config, state.book.relative(path), abs_src_path=str(path)))
     developers.add(files, state.book, state.language, config)
     for article in state.book.articles():

@@ -4,7 +4,10 @@ KINDS: dict[str, str] = {}
 PAGES: dict[str, str] = {}
 
 
-def judge(line: str, cell: str) -> None:
+# Bound here, since blocks of a page use such names, too.
+def judge(
+    line: str, cell: str, *, language: str = LANGUAGE, kinds: dict[str, str] = KINDS, pages: dict[str, str] = PAGES
+) -> None:
     """Judge the kernel in a cell, on softcuda. `line` names the exercise that it is an answer to."""
     from pathlib import Path
 
@@ -13,11 +16,11 @@ def judge(line: str, cell: str) -> None:
 
     name = line.strip()
     with Judge(keep_warm=False) as one:
-        verdict = one(Path("exercises", name), f"\n{cell}", name=name, language=LANGUAGE)  # the cell's own line numbers
+        verdict = one(Path("exercises", name), f"\n{cell}", name=name, language=language)  # the cell's own line numbers
     for message in verdict["messages"]:
         article, _, anchor = message["section"].partition("#")
-        link = f"  → {PAGES[article]}#{anchor}" if article in PAGES and message["kind"] != "right" else ""
-        print(f"{KINDS[message['kind']]}  {message['text']}{link}")
+        link = f"  → {pages[article]}#{anchor}" if article in pages and message["kind"] != "right" else ""
+        print(f"{kinds[message['kind']]}  {message['text']}{link}")
     print(verdict["printed"], end="")
 
 
