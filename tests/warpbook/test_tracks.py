@@ -138,4 +138,4 @@ def test_the_book_s_own_pages_list_every_article_once(book, language):
         listed += [entry.page.article for entry in track.entries if f"## [{entry.title}](" in text]
         assert "<" not in text.replace("<br>", ""), track.page.name
     assert listed == list(tracks.articles(book, language))
-    assert len(tracks.ways(book, language)) == 4
+    assert len(tracks.ways(book, language)) == 3
