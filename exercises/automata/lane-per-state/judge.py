@@ -56,8 +56,8 @@ def order(failure):
             "groups-backwards",
             first_wrong(failure),
             {
-                "en": "{size}: piece {w} is walked backwards within each 32 symbols: bit i of a ballot is from lane i, so "
-                "the lowest bit is the first symbol",
+                "en": "{size}: piece {w} is walked backwards within each 32 symbols: bit i of a ballot is from lane i, "
+                "so the lowest bit is the first symbol",
                 "zh": "{size}：第 {w} 段每 32 个符号之内是倒着走的：投票结果的第 i 位来自 lane i，最低位才是第一个符号",
             },
         )
@@ -65,10 +65,10 @@ def order(failure):
         "order",
         first_wrong(failure),
         {
-            "en": "{size}: piece {w} is composed in the wrong order: lane q holds f(q), where the text so far leads, and "
-            "asks lane f(q) what the next symbol does; the state is the index, not the value",
-            "zh": "{size}：第 {w} 段的复合次序反了：lane q 记着到目前为止走到的 f(q)，要向 lane f(q) 读取下一个符号的作用；"
-            "状态是洗牌的下标，不是被读取的值",
+            "en": "{size}: piece {w} is composed in the wrong order: lane q holds f(q), where the text so far leads, "
+            "and asks lane f(q) what the next symbol does; the state is the index, not the value",
+            "zh": "{size}：第 {w} 段的复合次序反了：lane q 记着到目前为止走到的 f(q)，"
+            "要向 lane f(q) 读取下一个符号的作用；状态是洗牌的下标，不是被读取的值",
         },
     )
 
@@ -117,8 +117,8 @@ def tail(failure):
         "tail" + what,
         first_wrong(failure),
         {
-            "en": "{size}: the last piece, {w}, goes on after the end of the text: symbols that are not there must leave "
-            "every state where it is",
+            "en": "{size}: the last piece, {w}, goes on after the end of the text: symbols that are not there must "
+            "leave every state where it is",
             "zh": "{size}：最后一段（第 {w} 段）走过了文本末尾：不存在的符号不能改变任何状态",
         }
         if not what

@@ -44,8 +44,8 @@ def another_rule(failure):
             "mirrored",
             {},
             {
-                "en": "{size}: this is rule 86, the mirror image of rule 30: the left neighbour of cell i is cell i - 1, "
-                "one bit lower in the word",
+                "en": "{size}: this is rule 86, the mirror image of rule 30: the left neighbour of cell i is cell "
+                "i - 1, one bit lower in the word",
                 "zh": "{size}：这是规则 86，即规则 30 的镜像：格子 i 的左邻居是格子 i - 1，在字里低一位",
             },
         )
@@ -68,8 +68,8 @@ def borders(failure):
             "ring-open",
             {"i": int(wrong[0])},
             {
-                "en": "{size}: cells are wrong only at the ends of the ring, such as cell {i}: the left neighbour of cell 0 "
-                "is the last cell, and the right neighbour of the last cell is cell 0",
+                "en": "{size}: cells are wrong only at the ends of the ring, such as cell {i}: the left neighbour of "
+                "cell 0 is the last cell, and the right neighbour of the last cell is cell 0",
                 "zh": "{size}：只有环两端的格子不对（格子 {i}）：格子 0 的左邻居是最后一格，最后一格的右邻居是格子 0",
             },
         )
