@@ -60,8 +60,8 @@ def seven_bits(failure):
         "seven-bits",
         {},
         {
-            "en": "{size}: only the lowest seven bits are reversed, so each half of the line is sorted apart. The index "
-            "of 256 elements has eight bits",
+            "en": "{size}: only the lowest seven bits are reversed, so each half of the line is sorted apart. The "
+            "index of 256 elements has eight bits",
             "zh": "{size}：只倒了最低七位，所以一行的前后两半各排各的。256 个元素的下标有八位",
         },
         "gfnet#butterflies",

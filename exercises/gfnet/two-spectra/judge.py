@@ -73,7 +73,8 @@ def still_times_i(failure):
         {
             "en": "{size}: y is i times the second spectrum. The second image stood in the imaginary part: divide by "
             "i, which makes (re, im) into (im, -re)",
-            "zh": "{size}：y 是第二个频谱乘以 i。第二幅图像原来放在虚部里，所以还要除以 i，也就是把 (re, im) 变成 (im, -re)",
+            "zh": "{size}：y 是第二个频谱乘以 i。第二幅图像原来放在虚部里，所以还要除以 i，"
+            "也就是把 (re, im) 变成 (im, -re)",
         },
         "gfnet#pairs",
     )
