@@ -6,6 +6,10 @@ import html
 import re
 
 TAG = re.compile(r"<!--.*?-->|<(/?)([A-Za-z][\w-]*)([^>]*?)(/?)>", re.DOTALL)
+WORD, STORED_WORD = (
+    "\u200b",
+    "\x7f",
+)  # between Chinese words: in the search, and in its file
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
 

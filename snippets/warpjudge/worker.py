@@ -444,6 +444,13 @@ def ordered(findings: list[dict[str, Any]], causes: list[dict[str, Any]]) -> lis
     return [*findings, *first, *rest]
 
 
+def plain(value: Any) -> Any:
+    """For JSON: what an exercise's own causes may hold beside Python's numbers, a NumPy scalar or array."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a cause holds {value!r}, which is neither a number, a text nor a list")
+
+
 class Child:
     """A forked process under one of softcuda's inspections, with its records in a folder of its own."""
 
@@ -462,12 +469,12 @@ class Child:
             os.dup2(os.open(os.devnull, os.O_RDWR), 0)
             os.dup2(os.open(self.result.with_suffix(".txt"), os.O_WRONLY | os.O_CREAT, 0o600), 1)
             try:
-                answer = work()
+                text = json.dumps(work(), default=plain)
             except ExerciseError as error:
-                answer = {"error": str(error)}
+                text = json.dumps({"error": str(error)})
             except Exception as error:
-                answer = {"error": f"{type(error).__name__}: {error}"}
-            self.result.write_text(json.dumps(answer), "utf-8")
+                text = json.dumps({"error": f"{type(error).__name__}: {error}"})
+            self.result.write_text(text, "utf-8")
         finally:
             os._exit(0)
 

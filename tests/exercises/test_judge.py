@@ -17,6 +17,7 @@ import pytest
 from background import background
 from warpjudge import Budget, ExerciseError, Judge, counters, load, runs, words
 from warpjudge.diagnose import where
+from warpjudge.worker import Child
 
 from warpbook.book import here
 from warpbook.exercises import exercises
@@ -342,3 +343,10 @@ def test_memory_copied_before_it_was_written_is_not_called_unwritten(judge: Judg
     found = causes(judge(ONE.folder, kernel(body), seed=3))
     assert "uninitialised" in found
     assert "part-not-written" not in found
+
+
+def test_a_causes_numpy_numbers_reach_the_verdict(tmp_path: Path) -> None:
+    held = {"values": {"row": np.int64(3), "share": np.float32(0.5), "rows": np.arange(2)}}
+    assert Child("check", tmp_path, lambda: held).wait() == {"values": {"row": 3, "share": 0.5, "rows": [0, 1]}}
+    unknown = Child("profile", tmp_path, lambda: {"values": {1, 2}}).wait()
+    assert unknown == {"error": "TypeError: a cause holds {1, 2}, which is neither a number, a text nor a list"}

@@ -50,6 +50,7 @@ def sabotage(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def start(kind: str) -> None:
         monkeypatch.setenv("SABOTAGE", kind)
+        monkeypatch.setenv("SOFTCUDA_TIMEOUT", "20")  # blocks that wait for what another should have written
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SABOTAGE), os.environ.get("PYTHONPATH", "")]))
 
     return start

@@ -8,6 +8,7 @@ import marshal
 import pytest
 
 from warpbook.book import BookError
+from warpbook.exports import offline
 from warpbook.site import search
 
 PAGE = """<h1 id="p">Banks</h1><p>A <a href="#">warp</a> asks.<sup id="fnref:1"><a>1</a></sup></p>
@@ -122,3 +123,15 @@ def test_where_nothing_can_be_written_no_dictionary_is_kept(planted, small, monk
     assert cut(small) == "内存\u200b访问"
     assert [path.name for path in planted.iterdir()] == ["jieba.cache"]
     assert not list((small.root / ".cache").iterdir()) and "Traceback" not in capfd.readouterr().err
+
+
+def test_words_are_divided_by_one_byte_in_the_file(tmp_path):
+    found = [{"location": "x/", "title": "内存\u200b访问", "text": "<p>a</p>"}]
+    search.write(tmp_path, found)
+    assert "内存\x7f访问" in (tmp_path / search.DOCUMENTS).read_text("utf-8")
+    assert offline.stored_documents(tmp_path / search.DOCUMENTS) == found
+
+
+def test_lists_of_sources_are_not_searched(filled):
+    page = '<h1 id="x">X</h1><h2 id="sources">Sources</h2><p>A paper.</p><h2 id="more">More</h2><p>Text.</p>'
+    assert [one["title"] for one in search.documents(filled, "en", "x", "x/", page)] == ["X", "More"]

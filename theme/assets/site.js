@@ -77,10 +77,11 @@ addEventListener("load", () => {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const goes = performance.getEntriesByType("navigation")[0]?.type === "navigate"; // else the reader is put back where they were
   if (!target?.matches("h2, h3, h4") || !goes) return;
-  let frames = 10, still = 0;
+  const end = performance.now() + 3000; // of a slow machine, where what is far above is laid out late
+  let frames = 120, still = 0;
   for (const input of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(input, () => (frames = 0), { once: true, passive: true });
   requestAnimationFrame(function again() {
-    if (frames-- <= 0 || still > 1) return;
+    if (frames-- <= 0 || still > 9 || performance.now() > end) return;
     const before = target.getBoundingClientRect().top;
     target.scrollIntoView({ behavior: "instant" });
     still = Math.abs(target.getBoundingClientRect().top - before) < 1 ? still + 1 : 0;

@@ -15,7 +15,9 @@ import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from warpbook import markup
 from warpbook.blocks import ends, explore
 from warpbook.book import write_bytes
 from warpbook.exports import bundle, downloads
@@ -57,7 +59,7 @@ def files(site: Path) -> Iterator[tuple[str, bytes]]:
             continue
         if name.endswith("search/search_index.json"):
             index = json.loads(path.read_text("utf-8"))
-            index["docs"] = json.loads(path.with_name("documents.json").read_text("utf-8"))
+            index["docs"] = stored_documents(path.with_name("documents.json"))
             searched |= set(index["config"]["lang"])
             found[f"{name.removesuffix('on')}"] = search(index).encode()
         elif name.endswith(".html") and not LEFT_OUT.search(name):
@@ -95,6 +97,11 @@ def address(link: str) -> str:
     if not match or posixpath.basename(match["path"]) not in ("", ".", ".."):
         return link
     return f"{match['path'].rstrip('/')}/index.html{match['rest']}"
+
+
+def stored_documents(path: Path) -> Any:
+    """What is searched, as site/search.py wrote it."""
+    return json.loads(path.read_text("utf-8").replace(markup.STORED_WORD, markup.WORD))
 
 
 def search(index: dict[str, object]) -> str:

@@ -4,7 +4,8 @@ Material's search reads search/search_index.json when a page opens. Ours holds n
 lie beside it, and theme/worker/search.js, the worker that stands before Material's, fetches them when the box is
 entered. A document is {location, title, text, terms, parts}: Material shows the first three. `terms` has the glossary's
 names, other spellings and synonyms of what the page explains; `parts` the names from the section's code, and the words
-within compound Chinese terms. Outputs, tables of counters, charts and code are not there: nobody searches them.
+within compound Chinese terms. Outputs, tables of counters, charts, code and lists of sources are not there: nobody
+searches them.
 """
 
 from __future__ import annotations
@@ -182,7 +183,7 @@ def documents(book: Book, language: str, name: str, url: str, content: str) -> l
     cut: Callable[[str], str] = segment if language == "zh" else str
     out = []
     for i, section in enumerate(sections(content)):
-        if not section["title"]:
+        if not section["title"] or section["id"] == "sources":
             continue
         parts = section["names"]
         if language == "zh":
@@ -253,7 +254,7 @@ def use(book: Book) -> None:
 
 def segment(text: str) -> str:
     """Han text with a mark of no width between its words; none beside punctuation, where a line must not end."""
-    cut = HAN.sub(lambda match: "\u200b" + "\u200b".join(CUTTER[0].cut(match[0])) + "\u200b", text)
+    cut = HAN.sub(lambda match: markup.WORD + markup.WORD.join(CUTTER[0].cut(match[0])) + markup.WORD, text)
     return BESIDE.sub("", cut)
 
 
@@ -284,4 +285,5 @@ def write(site: Path, found: list[dict[str, Any]]) -> None:
     fields = {name: {"boost": boost} for name, boost in FIELDS.items()}
     config = {"lang": ["en"], "separator": SEPARATOR, "pipeline": ["stopWordFilter"], "fields": fields}
     write_text(site / CONFIG, json.dumps({"config": config, "docs": []}))
-    write_text(site / DOCUMENTS, json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    write_text(site / DOCUMENTS, text.replace(markup.WORD, markup.STORED_WORD))
