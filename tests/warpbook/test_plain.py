@@ -55,6 +55,13 @@ def test_a_box_is_a_quotation_and_its_block_a_cell():
     ]
 
 
+def test_a_launch_in_the_title_of_a_box_is_no_tag():
+    made = text_of(
+        '??? older "They say: `hello<<<1, 10>>>()` prints <b>one</b> line, as `<<<1, 1>>>` does"\n    It prints ten.\n'
+    )
+    assert made.startswith("> **They say: `hello<<<1, 10>>>()` prints one line, as `<<<1, 1>>>` does**\n")
+
+
 def test_a_box_that_the_page_folds_is_folded_in_a_notebook():
     """Text before and after its block, each folded by itself, since a cell is a whole; so is the block."""
     code = "    ```python\n    a = 1\n    ```\n"

@@ -207,7 +207,8 @@ def as_code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", text)).strip()
+    """Without tags. What stands in Markdown's code marks is no tag: `kernel<<<1, 10>>>()`."""
+    return html.unescape(re.sub(r"(`[^`]*`)|<[^>]+>", lambda match: match[1] or "", text)).strip()
 
 
 def tidy(text: str) -> str:

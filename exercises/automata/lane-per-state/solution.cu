@@ -1,0 +1,13 @@
+// to[32 * w + q] is the state to which the symbols 128 * w to 128 * w + 127 lead from state q.
+__global__ void states(const unsigned char* text, const int* step, int* to, int n) {
+    // your code
+    int lane = threadIdx.x % 32, w = (blockIdx.x * blockDim.x + threadIdx.x) / 32, first = 128 * w;
+    if (first >= n) return;  // the whole warp
+    int zero = step[lane], one = step[32 + lane], state = lane;
+    for (int from = first; from < min(n, first + 128); from += 32) {
+        unsigned ones = __ballot_sync(0xffffffff, from + lane < n && text[from + lane] == 1);
+        for (int i = 0; i < min(32, n - from); ++i) state = __shfl_sync(0xffffffff, ones >> i & 1 ? one : zero, state);
+    }
+    to[32 * w + lane] = state;
+    // end of your code
+}

@@ -1,0 +1,8 @@
+// wrong: mirrored, no line
+__global__ void rule30(const unsigned* cells, unsigned* next, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned self = cells[i], before = cells[i ? i - 1 : n - 1], after = cells[i + 1 < n ? i + 1 : 0];
+    unsigned right = self << 1 | before >> 31, left = self >> 1 | after << 31;
+    next[i] = left ^ (self | right);
+}

@@ -1,0 +1,12 @@
+// wrong: race
+// Each block's 256 numbers form a ring. In a step every number becomes itself plus the number after it.
+__global__ void relax(const unsigned* x, unsigned* y, int steps) {
+    __shared__ unsigned ring[2][256];
+    int t = threadIdx.x, i = blockIdx.x * 256 + t;
+    ring[0][t] = x[i];  // <-- here
+    for (int s = 0; s < steps; ++s) {
+        __syncwarp();
+        ring[(s + 1) % 2][t] = ring[s % 2][t] + ring[s % 2][(t + 1) % 256];  // <-- here
+    }
+    y[i] = ring[steps % 2][t];
+}

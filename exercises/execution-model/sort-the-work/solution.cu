@@ -1,0 +1,31 @@
+// `rounds` rounds of xorshift.
+__device__ unsigned scrambled(unsigned x, int rounds) {
+#pragma unroll 1
+    for (int k = 0; k < rounds; ++k) {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+    }
+    return x;
+}
+
+// y[i] = scrambled(x[i], 64) where x[i] is a multiple of 4, and scrambled(x[i], 4) elsewhere.
+__global__ void scramble(const unsigned* x, unsigned* y, int n) {
+    // your code
+    __shared__ int list[256], longer, shorter;
+    int t = threadIdx.x, i = blockIdx.x * 256 + t;
+    if (t == 0) longer = shorter = 0;
+    __syncthreads();
+    if (i < n) {
+        if (x[i] % 4 == 0)
+            list[atomicAdd(&longer, 1)] = i;  // from the front
+        else
+            list[255 - atomicAdd(&shorter, 1)] = i;  // from the back
+    }
+    __syncthreads();
+    if (t < longer)
+        y[list[t]] = scrambled(x[list[t]], 64);
+    else if (t >= 256 - shorter)
+        y[list[t]] = scrambled(x[list[t]], 4);
+    // end of your code
+}

@@ -1,0 +1,9 @@
+// slow: atomics
+__global__ void gather(const float* table, int size, const int* index, float* out, int* bad, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int k = index[i];
+    bool good = 0 <= k && k < size;
+    out[i] = good ? table[k] : 0;
+    atomicMin(bad, good ? n : i);  // <-- here
+}

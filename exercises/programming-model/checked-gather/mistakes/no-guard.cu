@@ -1,0 +1,8 @@
+// wrong: out-of-bounds
+__global__ void gather(const float* table, int size, const int* index, float* out, int* bad, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int k = index[i];  // <-- here
+    bool good = 0 <= k && k < size;
+    out[i] = good ? table[k] : 0;
+    if (!good) atomicMin(bad, i);
+}

@@ -1,0 +1,9 @@
+// wrong: out-of-bounds
+__global__ void pull(const int* offsets, const int* sources, const float* share, float* sums, int rows) {
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 8, lane = threadIdx.x % 8;
+    float sum = 0;
+    int end = offsets[row + 1];                                                   // <-- here
+    for (int e = offsets[row] + lane; e < end; e += 8) sum += share[sources[e]];  // <-- here
+    for (int s = 4; s; s /= 2) sum += __shfl_down_sync(0xffffffff, sum, s, 8);
+    if (row < rows && lane == 0) sums[row] = sum;
+}

@@ -1,0 +1,9 @@
+// wrong: part-not-written, no line
+__global__ void scores(const int* tenths, const int* problems, unsigned char* verdict, int count) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if ((blockIdx.x + 1) * blockDim.x > count) return;
+    int n = problems[i], wanted = tenths[i] * n;  // 1000 times the right answers, were the score exact
+    int off = (wanted + 500) / 1000 * 1000 - wanted, above = (wanted + 999) / 1000 * 1000 - wanted;
+    bool rounded = 2 * (off < 0 ? -off : off) <= n, cut = above < n;
+    verdict[i] = rounded ? 2 : cut ? 1 : 0;
+}
