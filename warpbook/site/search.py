@@ -4,8 +4,8 @@ Material's search reads search/search_index.json when a page opens. Ours holds n
 lie beside it, and theme/worker/search.js, the worker that stands before Material's, fetches them when the box is
 entered. A document is {location, title, text, terms, parts}: Material shows the first three. `terms` has the glossary's
 names, other spellings and synonyms of what the page explains; `parts` the names from the section's code, and the words
-within compound Chinese terms. Outputs, tables of counters, charts, code and lists of sources are not there: nobody
-searches them.
+within compound Chinese terms. Outputs, tables of counters, charts and code are not there: nobody searches
+them.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ SEPARATOR = (
 )
 
 HAN = re.compile(r"[\u3400-\u9fff]+")
+UNSEARCHED = {"sources", "further", "takeaways"}  # lists of documents, of pages, and of what sections say already
 MARK = r"[\s，。、；：？！（）《》「」【】“”]"
 BESIDE = re.compile(rf"^\u200b|(?<={MARK})\u200b|\u200b(?={MARK}|$)")
 KEPT = {"p", "li", "ol", "ul", "code"}  # what results are cut into
@@ -183,7 +184,7 @@ def documents(book: Book, language: str, name: str, url: str, content: str) -> l
     cut: Callable[[str], str] = segment if language == "zh" else str
     out = []
     for i, section in enumerate(sections(content)):
-        if not section["title"] or section["id"] == "sources":
+        if not section["title"] or section["id"] in UNSEARCHED:
             continue
         parts = section["names"]
         if language == "zh":
@@ -195,8 +196,9 @@ def documents(book: Book, language: str, name: str, url: str, content: str) -> l
         }
         if not i and typed:
             document["terms"] = cut(" ".join(dict.fromkeys(typed)))
-        if parts:
-            document["parts"] = " ".join(dict.fromkeys(parts))
+        words_there = set(re.split(SEPARATOR, f"{document['title']} {document['text']}"))
+        if parts := [part for part in dict.fromkeys(parts) if part not in words_there]:
+            document["parts"] = " ".join(parts)
         if "boost" in extra:
             document["boost"] = extra["boost"]
         out.append(document)

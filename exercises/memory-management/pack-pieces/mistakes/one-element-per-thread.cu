@@ -1,0 +1,7 @@
+// wrong: part-not-written
+__global__ void pack(const float* pool, const int* source, const int* target, float* out, int pieces) {
+    int p = blockIdx.x;
+    int from = source[p], to = target[p], length = target[p + 1] - to;
+    int i = threadIdx.x;
+    if (i < length) out[to + i] = pool[from + i];  // <-- here
+}
