@@ -13,10 +13,10 @@ import pycuda.driver as cuda
 import warpbench as wb
 
 # --8<-- [start:model]
-RESIDENT = 132 * 6  # blocks: 37 registers per thread let six blocks of 256 threads run on an SM
+RESIDENT = 132 * 6  # blocks: the registers of v7 let six blocks of 256 threads run on an SM
 LOAD, STORE = 2000, 500  # ns until the sum of a tile is known, and from its prefix to the end of its block
 LOOK = 700  # ns for a load from the L2, under load
-SPREAD = 0.45  # measured later: the slowest load in a hundred takes three times the median
+SPREAD = 0.45  # set later: the slowest load in a hundred takes nearly three times the median
 COPY = 2 * 4 * 4096 / 4.215e12 * 1e9  # ns to read and write a tile at the rate of a copy
 
 
