@@ -59,3 +59,8 @@ def test_the_commands_name_the_repository_if_it_is_known(language: str, monkeypa
     assert "$ git clone https://github.com/someone/book.git warpbook" in ends.install(language)
     monkeypatch.delenv("GITHUB_REPOSITORY")
     assert "ADDRESS" in ends.install(language).splitlines()[-1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_commands_install_what_programs_need_before_they_serve(language: str) -> None:
+    assert "$ make setup serve" in ends.install(language)  # `make serve` alone installs no NumPy, PyCUDA or softcuda

@@ -64,7 +64,7 @@ def install(language: str) -> str:
     commands = [
         f"$ sudo apt install git make g++ python3-venv python3-dev   {INSTALL[language]}",
         f"$ git clone {f'{server}/{named}.git' if named else 'ADDRESS'} warpbook && cd warpbook",
-        "$ make serve",
+        "$ make setup serve",
     ]
     block = ["```console", *commands, "```"]
     return "\n".join(block if named else [*block, "", UNKNOWN[language]])
