@@ -12,7 +12,7 @@ from warpbook.records import records
 BOOK = here()
 COMMAND = "matmul-tensor/ladder.py --profile"
 N = 512
-ROW = re.compile(r'^    \("(v\d+)(?:(?:, | to )v\d+)?", (\d+), (\d+), ([\d *]+) \+ (\d+)\),$', re.MULTILINE)
+ROW = re.compile(r'^ +\("(v\d+)(?:(?:, | to )v\d+)?", (\d+), (\d+), ([\d *]+) \+ (\d+)\),$', re.MULTILINE)
 
 pytestmark = pytest.mark.inputs(
     "docs/en/optimisation/matmul-tensor.md", "docs/zh/optimisation/matmul-tensor.md", "records/softcuda"
