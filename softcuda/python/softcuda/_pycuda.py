@@ -156,7 +156,11 @@ def signals_wait() -> Iterator[None]:
 
 
 def run(log: Path, command: list[object], environment: dict[str, str]) -> int:
-    """Exit status of a command, whose output is appended to the log; the command ends with this process."""
+    """Exit status of a command, whose output is appended to the log.
+
+    The command ends with this process.  Where this process is killed, the command goes on, and holds `only_one`'s lock
+    until it ends: nobody clears away what it still writes.
+    """
     with log.open("a") as out:
         out.write(f"\n$ {' '.join(map(str, command))}\n")
         out.flush()
@@ -168,6 +172,7 @@ def run(log: Path, command: list[object], environment: dict[str, str]) -> int:
             stdout=out,
             stderr=out,
             process_group=0,
+            close_fds=False,  # Python's files are not inherited, but for the lock
         )
         try:
             return child.wait()
@@ -325,6 +330,7 @@ def install(wheel: Path, log: Path) -> None:
 def only_one() -> Iterator[None]:
     """One build at a time, in all environments of the user."""
     with (cache() / "install-pycuda.lock").open("a+") as lock:
+        os.set_inheritable(lock.fileno(), True)  # see run
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
