@@ -119,6 +119,15 @@ def test_one_of_them_is_enough(book, write, install, asked):
     assert run_program(book, write("snippets/x/a.py", program)).packages == {"triton": "3.0"}
 
 
+def test_an_article_of_that_name_is_no_package(book, write, install):
+    path = write("snippets/triton/a.py", PROGRAM)
+    assert run_program(book, path).skipped == BOTH
+    page = Page(book, write("docs/en/triton.md", PAGE.replace("{{ output:a.py }}", "")))
+    assert lacked(run_page(page)[1]) == BOTH
+    install(torch="2.0", triton="2.0")
+    assert run_program(book, path).stdout == "2\n" and run_page(page)[3] == "2\n"
+
+
 def test_an_unknown_package_is_an_error(book, write):
     with pytest.raises(RunError, match=r"ValueError: package 'numpy' is none of torch, triton"):
         run_program(book, write("snippets/x/a.py", 'import warpbench as wb\nwb.needs(packages="numpy")\n'))
