@@ -329,6 +329,7 @@ def test_counters_of_a_kernel_by_python_line(shown, book, fence, program):
         assert [line for line in made.problems if "softcuda/x.json: missing" not in line] == []
         assert 'scope="row">7</th>' in made.html and "store(x, 2 * load(x))</code>" in made.html, "a line of the file"
         assert 'scope="row">3</th>' in made.html and "store(x, 3 * load(x))</code>" in made.html, "a line of the block"
+        assert {"en": "Made with Triton 3 (this", "zh": "所用版本：Triton 3（本书"}[language] in made.html
         assert re.search(r'<span class="kn">import|<span class="nd">@triton', made.html), "in Python's colours"
 
 
