@@ -35,7 +35,7 @@ JUDGED = (
     "",
     "models/attention/",
     "snippets/softmax/softmax/",
-)  # by Lighthouse, in each language: home, the heaviest, a lab
+)  # by Lighthouse, in each language: home, an article, a lab
 RUNS = 3  # of Lighthouse; the median counts
 # How much worse than the baseline a page may be before it is reported. Lighthouse's points vary from run to run.
 MORE_BYTES = 0.03
