@@ -182,3 +182,14 @@ if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
     scrollTo.apply(this, where);
   };
 }
+
+// An old address of a section, a listing or lines of a program that are on another page now leads there. The page names
+// them on a list at its end.
+function follow() {
+  const anchor = decodeURIComponent(location.hash.slice(1)), file = /^(.+?)-L\d/.exec(anchor)?.[1];
+  const old = file ? document.querySelector(`.wb-moved [id^="${CSS.escape(file)}:"]`) : document.getElementById(anchor);
+  const page = old?.closest(".wb-moved li")?.querySelector("a:not([id])").href;
+  if (page) location.replace(old.href ?? page + (old.dataset.to ? `#${old.dataset.to}` : location.hash));
+}
+follow();
+addEventListener("hashchange", follow);

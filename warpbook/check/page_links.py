@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from warpbook.blocks import moved
 from warpbook.book import Book
 from warpbook.records.schema import nearest
 from warpbook.site import feed
@@ -39,8 +40,9 @@ class Rendered:
 
 def broken(book: Book, language: str, pages: list[Rendered]) -> list[str]:
     """One line for each link of these pages, all of one language, that leads nowhere."""
-    anchors = {page.source: set(ANCHOR.findall(page.html)) for page in pages}
-    return [
+    anchors = {page.source: set(ANCHOR.findall(moved.without(page.html))) for page in pages}
+    own = {source.removesuffix(".md"): found for source, found in anchors.items()}
+    return moved.problems(book, own) + [
         f"{book.relative(page.path)}:{number}: {link}: {said}"
         for page in pages
         for number, link in links(page)

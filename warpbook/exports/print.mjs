@@ -37,7 +37,7 @@ function assemble({ files, url }) {
   files.forEach(({ address, part, sections, text }, number) => {
     const article = new DOMParser().parseFromString(text, "text/html").querySelector("article");
     const prefix = slug(address);
-    for (const gone of article.querySelectorAll(".headerlink, .wb-programs, .wb-switch, .wb-data, .wb-choice, .wb-cite, .wb-exercise details, .footnote-backref, button, script, noscript, [hidden]")) gone.remove();
+    for (const gone of article.querySelectorAll(".headerlink, .wb-programs, .wb-moved, .wb-switch, .wb-data, .wb-choice, .wb-cite, .wb-exercise details, .footnote-backref, button, script, noscript, [hidden]")) gone.remove();
     for (const box of article.querySelectorAll("details")) box.open = true;
     for (const box of article.querySelectorAll(".highlight, .wb-output, .wb-lines, table"))
       if ((box.querySelector("pre")?.textContent.split("\n").length ?? box.querySelectorAll("tr").length) <= 24) box.dataset.short = "";

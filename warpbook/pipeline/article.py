@@ -10,7 +10,7 @@ from markdown import Markdown
 from markdown.postprocessors import Postprocessor
 from markdown.treeprocessors import Treeprocessor
 
-from warpbook.blocks import citation, ends, listings, mathematics
+from warpbook.blocks import citation, ends, listings, mathematics, moved
 from warpbook.book import BookError
 from warpbook.pipeline import typography
 from warpbook.pipeline.parsed import Context
@@ -61,6 +61,7 @@ class Article(Postprocessor):
         text = under_heading(text, self.tried(partial(lag, context.page, context.language)))
         text += ends.programs(context.book, context.page.article, context.language, context.root)
         text += ends.copies(context.page, context.language) if context.exported else ""
+        text += self.tried(partial(moved.section, context.page, context.language, context.root))
         text += self.tried(partial(citation.fold, context.page, context.language, context.url))
         shown = {line: (one.block, one.html) for line, one in parsed.listings.items()}
         text = self.tried(partial(listings.complete, text, context.page, shown, context.language, context.root)) or text

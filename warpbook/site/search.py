@@ -55,6 +55,7 @@ SKIPPED_CLASSES = {
     "wb-ledger",
     "wb-lines",
     "wb-math",
+    "wb-moved",
     "wb-output",
     "wb-programs",
 }
