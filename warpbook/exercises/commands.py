@@ -83,9 +83,11 @@ def judge_one(
     book: Book, name: str, file: Path | None, as_json: bool, language: str, watch: bool, seed: int | None
 ) -> int:
     """0: right and within budget, 1: not."""
-    from warpjudge import Judge
+    from warpjudge import Judge, words
 
     exercise = exercises.find(book, name)
+    if exercise.lacks():
+        raise BookError(f"{exercise.name}: {words.sentence('no-triton', {}, language)}")
     path = file or progress.answer_path(book, exercise)
     if not path.is_file():
         shown = book.relative(path)
