@@ -1,8 +1,8 @@
 """The process in which Triton compiles one answer: `python -m warpjudge.triton_child`, begun by triton_compiler.py.
 
-Reads triton.json and answer.py in its folder, and writes compiled.json. An answer may hold Triton kernels and numbers and
-nothing else: its syntax tree is looked at before any of it runs. That keeps mistakes and a pasted `import os` out. It is a
-fence and no prison: Python cannot be locked up in Python.
+Reads triton.json and answer.py in its folder, and writes compiled.json. An answer may hold Triton kernels and numbers
+and nothing else: its syntax tree is looked at before any of it runs. That is a fence and no prison, since Python cannot
+be locked up in Python.
 """
 
 from __future__ import annotations
@@ -205,7 +205,8 @@ def compile_all(module: ModuleType, job: dict[str, Any], folder: Path) -> dict[s
         for i, name in enumerate(kernel.arg_names):
             if signature[name].startswith("*") or wanted["numbers"].get(name) == "16":
                 attributes[i,] = [["tt.divisibility", 16]]
-        source = ASTSource(kernel, signature, {(kernel.arg_names.index(k),): v for k, v in constants.items()}, attributes)
+        placed = {(kernel.arg_names.index(name),): value for name, value in constants.items()}
+        source = ASTSource(kernel, signature, placed, attributes)
         try:
             found = triton.compile(source, target=GPUTarget("cuda", job["capability"], 32), options=wanted["options"])
         except Exception as error:
@@ -220,8 +221,10 @@ def explained(error: BaseException, module: ModuleType, folder: Path) -> Refused
     """What Triton objects to, at the answer's line: its own words without the excerpt of the source."""
     from triton.compiler.errors import CompilationError
 
-    begins = {one.src: one.def_file_line_number for one in vars(module).values() if hasattr(one, "def_file_line_number")}
-    line, what, current, seen = 0, "", error, 0
+    functions = [one for one in vars(module).values() if hasattr(one, "def_file_line_number")]
+    begins = {one.src: one.def_file_line_number for one in functions}
+    line, what, seen = 0, "", 0
+    current: BaseException | None = error
     while current is not None and seen < 20:
         if isinstance(current, CompilationError):
             at = getattr(current.node, "lineno", 0)

@@ -35,7 +35,7 @@ LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+))?")
 
 
 def folder_of_triton() -> str | None:
-    """What to append to Python's path so that it finds Triton: nothing, or the folder; None where there is no Triton."""
+    """What to append to Python's path so that it finds Triton: nothing, or a folder; None where there is none."""
     if importlib.util.find_spec("triton"):
         return ""
     folder = Path(os.environ.get("WARPBENCH_PACKAGES") or Path(__file__).resolve().parents[2] / PACKAGES)

@@ -87,8 +87,9 @@ def singular(text: str) -> str:
 
 def entry(cause: str, triton: bool = False) -> dict[str, str]:
     """A cause's sentences by language, and its section; empty if it is an exercise's own."""
-    found: dict[str, str] = table()["triton"].get(cause) if triton else None
-    return found or table()["cause"].get(cause, {})
+    own: dict[str, str] = table()["triton"].get(cause, {}) if triton else {}
+    found: dict[str, str] = own or table()["cause"].get(cause, {})
+    return found
 
 
 def section(cause: str, triton: bool = False) -> str:

@@ -26,6 +26,7 @@ MOST_MESSAGES = 5
 PRINTED = 16 << 10
 CHILD_SECONDS = 15
 AT_ONCE = 2  # of several answers
+SLOWER = 2  # Triton than nvcc: it compiles several variants
 AT_LOADS = ("not-counted", "counted-twice", "miscounted", "wrapped")  # named where elements come in
 WRONG_FIRST = ("outside", "input-changed")
 
@@ -184,10 +185,11 @@ class Judgement:
 
     def compilation(self, source: str) -> compiler.Compilation | triton_compiler.Compilation:
         """Begin to compile."""
-        seconds = self.job["compile_seconds"]
+        self.seconds = self.job["compile_seconds"] * (SLOWER if self.exercise.is_triton else 1)
         if self.exercise.is_triton:
-            return triton_compiler.Compilation(source, self.exercise, self.sizes(), self.folder, self.cache, seconds)
-        return compiler.Compilation(source, self.folder, self.cache, seconds)
+            sizes = self.sizes()
+            return triton_compiler.Compilation(source, self.exercise, sizes, self.folder, self.cache, self.seconds)
+        return compiler.Compilation(source, self.folder, self.cache, self.seconds)
 
     def sizes(self) -> list[Size]:
         """All at which the kernel will be launched."""
@@ -218,7 +220,7 @@ class Judgement:
     def compile_messages(self) -> list[dict[str, Any]]:
         done = self.compiled
         if done.timed_out:
-            return [self.say("compile", "compile-time", {"seconds": f"{self.job['compile_seconds']:g}"})]
+            return [self.say("compile", "compile-time", {"seconds": f"{self.seconds:g}"})]
         if isinstance(done, triton_compiler.Compiled):
             return [self.triton_error(one) for one in done.errors[:MOST_MESSAGES]]
         if done.errors:
@@ -250,8 +252,9 @@ class Judgement:
         self, kind: str, cause: str, values: dict[str, Any], lines: list[int] | None = None,
         size: list[int] | None = None, text: dict[str, str] | None = None, section: str = "",
     ) -> dict[str, Any]:  # fmt: skip
-        sentence = words.sentence(cause, values, self.language, size, text, self.axes, self.exercise.is_triton)
-        return message(kind, cause, sentence, lines, section or words.section(cause, self.exercise.is_triton) or self.section)
+        triton = self.exercise.is_triton
+        sentence = words.sentence(cause, values, self.language, size, text, self.axes, triton)
+        return message(kind, cause, sentence, lines, section or words.section(cause, triton) or self.section)
 
     # --- running ---
 
