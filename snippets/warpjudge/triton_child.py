@@ -81,7 +81,7 @@ class Screen:
             raise Refused("not-a-kernel", node.lineno)
         for argument in (*about.posonlyargs, *about.args, *about.kwonlyargs):
             if argument.annotation is not None:
-                self.expression(argument.annotation)
+                self.annotation(argument.annotation)
         for default in (*about.defaults, *filter(None, about.kw_defaults)):
             self.constant(default)
         for statement in node.body:
@@ -97,9 +97,16 @@ class Screen:
                 raise Refused("not-a-kernel", node.lineno)
             if isinstance(one, ast.Call) and not ast.unparse(one.func).endswith(".constexpr"):
                 raise Refused("not-a-kernel", node.lineno)
-        for part in (value, getattr(node, "annotation", None)):
-            if part is not None:
-                self.expression(part)
+        if value is not None:
+            self.expression(value)
+        if isinstance(node, ast.AnnAssign):
+            self.annotation(node.annotation)
+
+    def annotation(self, node: ast.expr) -> None:
+        """Python evaluates it, so it is a type of Triton's, and no call."""
+        if not isinstance(node, ast.Attribute):
+            raise Refused("not-a-kernel", node.lineno)
+        self.expression(node)
 
     def expression(self, node: ast.AST) -> None:
         """Every name and attribute in `node`: an answer's own, Triton's, or of what kernels work with."""
