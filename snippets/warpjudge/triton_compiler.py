@@ -34,12 +34,17 @@ ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)")
 LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+))?")
 
 
+def packages() -> Path:
+    """Where `make setup-torch` puts Triton."""
+    return Path(os.environ.get("WARPBENCH_PACKAGES") or Path(__file__).resolve().parents[2] / PACKAGES)
+
+
 def folder_of_triton() -> str | None:
     """What to append to Python's path so that it finds Triton: nothing, or a folder; None where there is none."""
     spec = importlib.util.find_spec("triton")
     if spec and spec.origin:  # not snippets/triton, a folder of that name
         return ""
-    folder = Path(os.environ.get("WARPBENCH_PACKAGES") or Path(__file__).resolve().parents[2] / PACKAGES)
+    folder = packages()
     return str(folder) if (folder / "triton" / "__init__.py").is_file() else None
 
 
