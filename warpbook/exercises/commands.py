@@ -59,6 +59,8 @@ def language_of(wanted: str | None) -> str:
 
 
 def try_one(book: Book, name: str | None, language: str) -> int:
+    from warpjudge.words import sentence
+
     words, sentences = WORDS[language], SENTENCES[language]
     if not name:
         known = progress.read(book)
@@ -76,6 +78,8 @@ def try_one(book: Book, name: str | None, language: str) -> int:
     print(f"{exercise.title[language]}\n\n{exercise.question[language]}\n")
     print(sentences["put" if new else "kept"].format(path=path))
     print(sentences["judge"].format(command=COMMAND, name=exercise.name))
+    if exercise.lacks():
+        print(sentence("no-triton", {}, language))
     return 0
 
 
