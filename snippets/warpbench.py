@@ -223,11 +223,16 @@ def _lacking(packages: Sequence[str]) -> str:
         return f"needs {names}, which `{command}` installs"
     for name in packages:
         packages_used[name] = _version(name)
+    if "triton" in packages:  # as Triton 3.9 does and warns of, and as later versions do where it is asked for
+        os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
     return ""
 
 
 def _importable(name: str) -> bool:
-    return name in sys.modules or importlib.util.find_spec(name) is not None
+    if name in sys.modules:
+        return True
+    spec = importlib.util.find_spec(name)
+    return spec is not None and spec.origin is not None  # snippets/triton, a folder of programs, has no origin
 
 
 def _version(package: str) -> str:
