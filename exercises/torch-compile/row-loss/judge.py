@@ -47,7 +47,7 @@ SENTENCES = {
     "masked-count": {
         "en": "{size}: loss{at} is {got}, expected {want}: {missing} elements that the mask excludes count 1 each, "
         "since max(0, 1 - 0) is 1",
-        "zh": "{size}：loss{at} 是 {got}，应为 {want}：被 mask 掉的 {missing} 个元素各计了 1，"
+        "zh": "{size}：loss{at} 是 {got}，应为 {want}：被掩码排除的 {missing} 个元素各计了 1，"
         "因为 max(0, 1 - 0) 等于 1",
     },
     "first-block": {

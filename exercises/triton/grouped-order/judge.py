@@ -63,7 +63,7 @@ KNOWN = {
     "row-by-row": (
         row_by_row,
         "{size}: {name} is that of the order row by row: GROUP programs in a row should share a column",
-        "{size}：{name} 还是逐行的次序：应当让连续 GROUP 个程序位于同一列",
+        "{size}：{name} 还是逐行的次序：应当让连续 GROUP 个程序实例位于同一列",
     ),
     "from-zero": (
         from_zero,
@@ -74,7 +74,7 @@ KNOWN = {
         of_all_programs,
         "{size}: {name} follows from the number of the program among all programs; within a group, count from the "
         "group's first program",
-        "{size}：{name} 是用程序在全部程序中的编号算出来的；组内应当从这一组的第一个程序数起",
+        "{size}：{name} 是用程序实例在全部程序实例中的编号算出来的；组内应当从这一组的第一个程序实例数起",
     ),
     "exchanged": (
         exchanged,

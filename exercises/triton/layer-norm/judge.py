@@ -59,7 +59,7 @@ SENTENCES = {
     "masked-in-variance": {
         "en": "{size}: out{at} is {got}, expected {want}: {missing} elements that the mask excludes count in the "
         "variance, each as 0 minus the mean",
-        "zh": "{size}：out{at} 是 {got}，应为 {want}：被 mask 掉的 {missing} 个元素也计入了方差，每个都按 0 减均值计算",
+        "zh": "{size}：out{at} 是 {got}，应为 {want}：被掩码排除的 {missing} 个元素也计入了方差，每个都按 0 减均值计算",
     },
     "divided-by-block": {
         "en": "{size}: out{at} is {got}, expected {want}: the variance is divided by BLOCK, and a row has fewer "

@@ -41,7 +41,7 @@ def masked_in_sum(failure):
 MASKED_IN_SUM = {
     "en": "{size}: out{at} is {got}, expected {want}: {missing} elements that the mask excludes count in the sum of "
     "row {row}, each as the exponential of 0 minus the largest",
-    "zh": "{size}：out{at} 是 {got}，应为 {want}：被 mask 掉的 {missing} 个元素也计入了行号为 {row} 的那一行的总和，"
+    "zh": "{size}：out{at} 是 {got}，应为 {want}：被掩码排除的 {missing} 个元素也计入了行号为 {row} 的那一行的总和，"
     "每个都按 0 减最大值取了指数",
 }
 
