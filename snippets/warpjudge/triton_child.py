@@ -1,8 +1,8 @@
 """The process in which Triton compiles one answer: `python -m warpjudge.triton_child`, begun by triton_compiler.py.
 
 Reads triton.json and answer.py in its folder, and writes compiled.json. An answer may hold Triton kernels and numbers
-and nothing else: its syntax tree is looked at before any of it runs. That is a fence and no prison, since Python cannot
-be locked up in Python.
+and nothing else: its syntax tree is looked at before any of it runs. Python cannot be locked up in Python, so where
+Linux has Landlock, the process can then read Python, Triton and the system, and write to its folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from warpjudge import fence
+
 NAME = "answer.py"
+SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/opt", "/nix", "/etc/ld.so.cache", "/proc", "/sys/devices/system")
+DEVICES = ("/dev/null", "/dev/urandom", "/dev/zero")
 MODULES = ("triton.language", "triton.language.math", "triton.language.extra", "triton.language.extra.cuda",
            "triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")  # fmt: skip
 OF_TRITON = ("jit", "cdiv", "next_power_of_2")
@@ -190,6 +194,17 @@ def without_hooks() -> None:
     sys.meta_path[:] = [one for one in sys.meta_path if not type(one).__module__.startswith("softcuda")]
 
 
+def close_fence(folder: Path) -> None:
+    """Leave this process what Triton needs. All that is imported from elsewhere has been."""
+    import softcuda._ptxas
+    import triton.backends.nvidia.compiler
+    import triton.compiler.errors
+
+    home = Path(str(triton.__file__)).parents[1]
+    readable = (*SYSTEM, sys.prefix, sys.base_prefix, str(home), str(Path(softcuda._ptxas.__file__).parent))
+    fence.close(readable, (*DEVICES, str(folder)))
+
+
 def compile_all(module: ModuleType, job: dict[str, Any], folder: Path) -> dict[str, dict[str, Any]]:
     import triton
     from softcuda._ptxas import drop_inline_lines
@@ -262,6 +277,7 @@ def main() -> int:
 
         Screen(tree, triton).look()
         check_signature(tree, job)
+        close_fence(folder)
         found: dict[str, Any] = {"variants": compile_all(load(folder / NAME), job, folder)}
     except Refused as refused:
         found = {"errors": [refused.error]}

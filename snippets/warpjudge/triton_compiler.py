@@ -140,6 +140,8 @@ class Compilation:
         self.found = self._cached()
         if self.found is not None:
             return
+        folder = self.folder = folder / "compile"  # all that the answer's process may write to
+        folder.mkdir()
         (folder / NAME).write_text(source, "utf-8")
         (folder / "triton.json").write_text(json.dumps(job), "utf-8")
         paths = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH"), home])]

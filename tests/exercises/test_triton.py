@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from warpjudge import Budget, Exercise, ExerciseError, Judge, Programs, triton_compiler, words
+from warpjudge import Budget, Exercise, ExerciseError, Judge, Programs, fence, triton_compiler, words
 
 from warpbook.book import Book, BookError, here
 from warpbook.exercises import commands, exercises
@@ -121,6 +124,34 @@ def test_what_was_compiled_is_kept(judge: Judge, tmp_path: Path) -> None:
         written = kept.stat().st_mtime_ns
         assert one(ONE.folder, ONE.solution, seed=3)["verdict"] == "right"
         assert kept.stat().st_mtime_ns == written
+
+
+PEEK = """
+import os, signal, socket, sys
+from warpjudge import fence
+folder, other, caller = sys.argv[1:]
+print(fence.close([sys.prefix, sys.base_prefix, "/usr", "/lib", "/lib64"], [folder]))
+def tries(what):
+    try:
+        what()
+    except OSError as error:
+        return type(error).__name__
+    return "done"
+print(tries(lambda: open(os.path.join(folder, "own"), "w").close()))
+print(tries(lambda: open(other).read()), tries(lambda: open(other, "w")), tries(lambda: os.listdir("/")))
+print(tries(lambda: os.system("true")), tries(lambda: os.remove(other)))
+print(tries(lambda: os.kill(int(caller), 0)), tries(lambda: socket.create_connection(("127.0.0.1", 9))))
+"""
+
+
+@pytest.mark.skipif(fence.version() < 6, reason="needs version 6 of Linux's Landlock")
+def test_behind_the_fence_other_files_processes_and_connections_are_out_of_reach(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "other").write_text("kept")
+    command = [sys.executable, "-c", PEEK, str(tmp_path / "own"), str(tmp_path / "other"), str(os.getpid())]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "done", *["PermissionError"] * 3, "done", *["PermissionError"] * 3], done
+    assert (tmp_path / "other").read_text() == "kept"
 
 
 @pytest.fixture
