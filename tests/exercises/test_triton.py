@@ -126,6 +126,26 @@ def test_what_was_compiled_is_kept(judge: Judge, tmp_path: Path) -> None:
         assert kept.stat().st_mtime_ns == written
 
 
+INSIDE = "i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\ninside = i < n\n"
+RIGHT = INSIDE + "tl.store(out + i, tl.load(x + i, mask=inside) + tl.load(y + i, mask=inside), mask=inside)\n"
+CHEATS = {
+    "NaN everywhere": (INSIDE + "tl.store(out + i, float('nan'), mask=inside)", "nan"),
+    "an input": (INSIDE + "tl.store(out + i, tl.load(x + i, mask=inside), mask=inside)", "input-copied"),
+    "the input changed after use": (RIGHT + "tl.store(x + i, 1.5, mask=inside)", "input-changed"),
+    "writing far outside": (RIGHT + "tl.store(out + (1 << 22), 1.0)", "out-of-bounds"),
+    "listed sizes alone": (RIGHT.replace("i < n", "i < tl.where((n % 32 < 2) | (n % 32 > 30) | (n < 5), n, 0)"), ""),
+    "a verdict that is printed": ("print('right')", "not-written"),
+}
+
+
+@needs_triton
+def test_what_looks_like_a_result_and_is_none_is_wrong(judge: Judge) -> None:
+    verdicts = judge.all(ONE.folder, [kernel(body) for body, _ in CHEATS.values()])
+    for (name, (_, cause)), verdict in zip(CHEATS.items(), verdicts, strict=True):
+        assert verdict["verdict"] == "wrong", (name, verdict["messages"])
+        assert not cause or cause in [one["cause"] for one in verdict["messages"]], (name, verdict["messages"])
+
+
 PEEK = """
 import os, signal, socket, sys
 from warpjudge import fence
