@@ -30,7 +30,6 @@ CAPABILITY = 90
 CPU_SECONDS = 60
 MEMORY = 8 << 30
 ALIGNED = 16  # bytes, and elements: a number that is a multiple of it is compiled as one
-ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)")
 LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+))?")
 
 
@@ -178,7 +177,7 @@ class Compilation:
     def _variant(self, key: str, one: dict[str, Any]) -> Variant:
         numbers = json.loads(key)["numbers"]
         names = tuple(each.name for each in self.exercise.parameters if numbers.get(each.name) != "1")
-        entry = ENTRY.search(one["ptx"])
+        entry = compiler.ENTRY.search(one["ptx"])
         if not entry:
             raise ValueError("no kernel")
         hidden = len(re.findall(r"\.param\b", entry[2])) - len(names)
