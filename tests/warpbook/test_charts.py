@@ -168,6 +168,15 @@ def test_traffic_is_drawn_as_the_counters_have_it(small):
         draw("traffic a b a b", "x", "en", Values(small))
 
 
+def test_traffic_says_what_was_not_counted(small):
+    lacks = profiled("a", 256 * KIB**2)
+    del lacks["metrics"]["dram__bytes_write.sum"]
+    recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py --profile": [lacks]})
+    made = draw("traffic a", "x", "en", Values(small)).replace("\u00a0", " ")
+    assert rows(made)[1:] == [["a", "256 MiB", "0 B", "50.0 %", "256 MiB", "–"]]
+    assert "not counted" in made and made.count("var(--wb-reference)") == 1
+
+
 def test_bars_are_values_by_name(values):
     made = draw(
         'bars v0.rate torch.rate reference=copy.rate labels="naïve|torch" title="Two & the copy"', "x", "en", values
