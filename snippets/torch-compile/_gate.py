@@ -47,12 +47,29 @@ def case(rows: int = ROWS, width: int = WIDTH) -> tuple[Gate, torch.Tensor]:
     return model, x
 
 
+def hold(model: Gate, x: torch.Tensor, result: torch.Tensor, what: str = "result") -> float:
+    """Hold the result, or 256 random rows of it, against the same model in float64."""
+    rows = torch.randint(len(x), (256,), device=x.device) if len(x) > 256 else torch.arange(len(x), device=x.device)
+    exact = Gate(x.shape[-1]).to(x.device).double()
+    exact.load_state_dict(model.state_dict())
+    chosen = x[rows].detach().double()
+    with torch.no_grad():
+        numbers = (result.detach()[rows], exact(chosen), forward_bound(exact, chosen))
+    return wb.check(*(each.cpu().numpy() for each in numbers), what=what)
+
+
+def versions() -> str:
+    import triton
+
+    return f"PyTorch {torch.__version__}, Triton {triton.__version__}"
+
+
 # --8<-- [start:bound]
 def forward_bound(model: Gate, x: torch.Tensor) -> torch.Tensor:
     """How far float32 may lie from the exact result, for each element; to be asked of a model in float64.
 
-    h comes from seven roundings at most (two of the affine part, sigmoid with four for itself, its product, the
-    sum) of terms no larger than `terms`; the norm adds what a mean of `width` squares adds, once relative to the result.
+    Before the norm: product, sum, sigmoid (4 units are allowed for it), product and sum round terms of at most `terms`,
+    which twelve units of 2^-24 cover. The norm moves as its mean of `width` squares does.
     """
     u = 2.0**-24
     affine = (x * model.scale).abs() + model.shift.abs()

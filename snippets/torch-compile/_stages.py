@@ -6,13 +6,14 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-import torch
-from _gate import Gate, case
+from _gate import Gate, torch
+from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.convert_frame import register_bytecode_hook
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+from torch._inductor.codecache import PyCodeCache
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.utils import run_and_get_code, run_fw_bw_and_get_code
-from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 
 # --8<-- [start:bytecode]
 SHOWN = {"LOAD_ATTR": "LOAD_ATTR", "LOAD_METHOD": "LOAD_ATTR", "LOAD_GLOBAL": "LOAD_GLOBAL", "BINARY_OP": "BINARY_OP",
@@ -37,7 +38,7 @@ def written_back(function: Callable, *arguments: Any) -> list[str]:
     found: list[str] = []
 
     def look(_: CodeType, new: CodeType) -> None:
-        found.extend(re.sub(r"(__compiled_fn_\d+)_.*", r"\1", name) for name in new.co_names if "compiled_fn" in name)
+        found.extend(name[:13] for name in new.co_names if name.startswith("__compiled_fn_"))  # then a number and a hash
 
     hook = register_bytecode_hook(look)
     try:
@@ -100,6 +101,24 @@ def calls(code: str) -> list[str]:
     return [re.sub(r", stream=\w+", "", line.strip().partition("  # reuse")[0]) for line in lines if shown.match(line)]
 
 
+def guards(function: Callable) -> list[tuple[str, str]]:
+    """The guards of the code that Dynamo compiled last for a function: the kind of each, and what it checks."""
+    text = str(_debug_get_cache_entry_list(function)[0].guard_manager)
+    found = re.findall(r"\+- ([A-Z_]+): (.*?)(?:  #|, type=|$)", text, re.MULTILINE)
+    return [(kind, re.sub(r"DispatchKeySet\(.*?\), ", "", what).strip()) for kind, what in found]
+
+
+def ptx(code: str) -> dict[str, str]:
+    """The PTX that Triton made of the kernels in a module that Inductor wrote in this process, without cache hints."""
+    made = {}
+    for module in PyCodeCache.modules:
+        for name in kernels(code):
+            if hasattr(module, name):
+                made[name] = getattr(module, name).compile_results[0].kernel.asm["ptx"]
+                made[name] = re.sub(r"\.L[12]::\w+", "", made[name])
+    return made
+
+
 def inference(model: Gate, x: torch.Tensor) -> tuple[torch.Tensor, str]:
     """The result of the compiled model without gradients, and the module that Inductor wrote."""
     torch._dynamo.reset()
@@ -113,6 +132,3 @@ def training(model: Gate, x: torch.Tensor) -> tuple[torch.Tensor, list[str]]:
     torch._dynamo.reset()
     return run_fw_bw_and_get_code(lambda: torch.compile(model)(x))
 
-
-__all__ = ["Gate", "bytecode", "calls", "captured", "case", "differentiated", "inference", "kernels", "tidy",
-           "training", "written_back"]  # fmt: skip
