@@ -34,11 +34,11 @@ def bytecode(code: CodeType) -> str:
 
 
 def written_back(function: Callable, *arguments: Any) -> list[str]:
-    """The names of compiled graphs that the bytecode which Dynamo runs instead calls."""
+    """The compiled graphs that the bytecode which Dynamo runs instead calls; behind each name are a number and a hash."""
     found: list[str] = []
 
     def look(_: CodeType, new: CodeType) -> None:
-        found.extend(name[:13] for name in new.co_names if name.startswith("__compiled_fn_"))  # then a number and a hash
+        found.extend(name[:13] for name in new.co_names if name.startswith("__compiled_fn_"))
 
     hook = register_bytecode_hook(look)
     try:
@@ -131,4 +131,3 @@ def training(model: Gate, x: torch.Tensor) -> tuple[torch.Tensor, list[str]]:
     """The result of the compiled model with gradients, and the modules of forward and backward."""
     torch._dynamo.reset()
     return run_fw_bw_and_get_code(lambda: torch.compile(model)(x))
-

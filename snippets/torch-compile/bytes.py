@@ -95,7 +95,7 @@ def draw(graph):
     names = {node: node.name for node in graph.graph.nodes if node.op != "output"}
     given = dict(zip([node for node in names if node.op == "placeholder"], ("scale", "x", "shift"), strict=True))
     last = [node for node in names if node.op == "call_function"][-1]
-    kinds = {node: "start" for node in given} | {last: "accept"}
+    kinds = dict.fromkeys(given, "start") | {last: "accept"}
     nodes = [(name, given.get(node, name), *([kinds[node]] if node in kinds else [])) for node, name in names.items()]
     kib = {node: f"{size(node) / 1024:g} KiB" for node in names}
     edges = [(names[each], name, kib[each]) for node, name in names.items() for each in node.all_input_nodes]
@@ -104,7 +104,8 @@ def draw(graph):
 
 def compare(rows, launches):
     assert len(rows) == len(launches), f"{len(launches)} kernels for {len(rows)} rows"
-    print(f"{'':10}{'predicted':>18}{'counted':>20}\n{'':10}{'read':>10}{'written':>10}{'read':>10}{'written':>10}  kernel")
+    print(f"{'':10}{'predicted':>18}{'counted':>20}")
+    print(f"{'':10}" + f"{'read':>10}{'written':>10}" * 2 + "  kernel")
     for (name, *predicted), launch in zip(rows, launches, strict=True):
         counted = [launch["metrics"][metric] for metric in SOFTCUDA]
         numbers = "".join(f"{number:10,}" for number in predicted + counted)

@@ -16,6 +16,10 @@ CUDA = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", 
         "neg": "-{}", "abs": "fabsf({})", "sqrt": "sqrtf({})"}  # fmt: skip
 
 
+def recorded(operation):
+    return lambda self, *others: self.graph.record(operation, self, *others)
+
+
 class Value:
     """A number that is not known yet: the operation that will compute it, and what from."""
 
@@ -24,9 +28,6 @@ class Value:
 
     def __bool__(self):
         raise TypeError("branch on a value that is not known yet; this compiler has no graph breaks")
-
-    def recorded(operation):
-        return lambda self, *others: self.graph.record(operation, self, *others)
 
     __add__, __sub__, __mul__, __truediv__ = map(recorded, ("add", "sub", "mul", "div"))
     __neg__, __abs__, sqrt, maximum = map(recorded, ("neg", "abs", "sqrt", "max"))
