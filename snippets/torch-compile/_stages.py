@@ -34,7 +34,7 @@ def bytecode(code: CodeType) -> str:
 
 
 def written_back(function: Callable, *arguments: Any) -> list[str]:
-    """The compiled graphs that the bytecode which Dynamo runs instead calls; behind each name are a number and a hash."""
+    """The compiled graphs that the bytecode which Dynamo runs instead calls; then come a number and a hash."""
     found: list[str] = []
 
     def look(_: CodeType, new: CodeType) -> None:
