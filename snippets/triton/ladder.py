@@ -29,7 +29,7 @@ OTHERS = {
     "aligned": Launch(products.aligned, 128, 128, 64, 8, 4, 3),
     "four_warps": Launch(products.product, 128, 256, 64, 8, 4, 3),
 }
-SHAPES = [(1, 8, 8), (200, 328, 136), (640, 784, 208)]  # M, N, K: multiples of 8, as descriptors and `aligned` want
+SHAPES = [(3, 8, 8), (200, 328, 136), (640, 784, 208)]  # M, N, K: multiples of 8, as descriptors and `aligned` want
 
 
 def run(name: str, problem: Problem) -> None:
