@@ -55,7 +55,7 @@ _matrices: dict[str, dict[str, Any]] = {}
 _graphs: dict[str, dict[str, Any]] = {}
 _clocks: list[float] = []  # MHz of the multiprocessors, before each timed launch
 _on_cpu = False  # whether what is measured is the CPU
-_packages: dict[str, str] = {}  # those asked for with needs(packages=…), and their versions
+packages_used: dict[str, str] = {}  # those asked for with needs(packages=…), and their versions
 
 
 # --- Kernels ---------------------------------------------------------------------------------------------------------
@@ -218,9 +218,11 @@ def _lacking(packages: Sequence[str]) -> str:
         sys.path.append(str(PACKAGES))  # at the end: what .venv has, such as NumPy, comes from there
     if missing := [name for name in packages if not _importable(name)]:
         names = " and ".join(PACKAGE_NAMES[name] for name in PACKAGE_NAMES if name in missing)
-        return f"needs {names}, which `make setup-torch` installs"
+        in_book = (ROOT.parent / "requirements-torch.lock").is_file()
+        command = "make setup-torch" if in_book else f"pip install {' '.join(missing)}"
+        return f"needs {names}, which `{command}` installs"
     for name in packages:
-        _packages[name] = _version(name)
+        packages_used[name] = _version(name)
     return ""
 
 
@@ -574,14 +576,19 @@ def graph(name: str, nodes: Iterable[Sequence[Any]], edges: Iterable[Sequence[An
 
 
 def _write() -> None:
-    """At exit: what was recorded into $WARPBENCH_OUT, whole or not at all."""
+    """At exit: what was recorded into $WARPBENCH_OUT, whole or not at all; and the versions of packages."""
     target = os.environ.get("WARPBENCH_OUT")
     failed = hasattr(sys, "last_value")  # an exception ended the program (its exit status tells of sys.exit)
     drawn = {"spans": _spans, "matrices": _matrices, "graphs": _graphs}
-    if not target or failed or not (_values or _series or any(drawn.values())):
+    recorded = bool(_values or _series or any(drawn.values()))
+    if not target or failed or not (recorded or packages_used):
         return
-    told = {"version": VERSION, "device": cpu() if _on_cpu else device(), "values": _values, "series": _series}
-    told |= {kind: kept for kind, kept in drawn.items() if kept}
+    told: dict[str, Any] = {"version": VERSION}
+    if recorded:
+        told |= {"device": cpu() if _on_cpu else device(), "values": _values, "series": _series}
+        told |= {kind: kept for kind, kept in drawn.items() if kept}
+    if packages_used:
+        told["packages"] = packages_used
     if _clocks:
         ordered = sorted(_clocks)
         told["clocks"] = {"sm_lowest_mhz": round(ordered[0]), "sm_median_mhz": round(ordered[len(ordered) // 2])}
