@@ -227,7 +227,10 @@ def _lacking(packages: Sequence[str]) -> str:
 
 
 def _importable(name: str) -> bool:
-    return name in sys.modules or importlib.util.find_spec(name) is not None
+    if name in sys.modules:
+        return True
+    spec = importlib.util.find_spec(name)
+    return spec is not None and spec.origin is not None  # snippets/triton, a folder of programs, has no origin
 
 
 def _version(package: str) -> str:
