@@ -51,7 +51,7 @@ setup-print:
 
 # Beside .venv, not in it: they are larger than all else, and the set-up would take them out again.
 setup-torch: setup
-	@.venv/bin/python tools/setup_torch.py $(if $(NEWEST),newest,$(or $(ONLY),$(if $(filter 0,$(CUDA)),cpu,$(if $(CUDA),cuda))))
+	@.venv/bin/python tools/setup_torch.py $(if $(NEWEST),newest$(ONLY:%=-%),$(or $(ONLY),$(if $(filter 0,$(CUDA)),cpu,$(if $(filter 1,$(CUDA)),cuda))))
 
 serve: setup-site
 	@$(RUN) warpbook serve $(ARGS)

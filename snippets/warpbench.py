@@ -223,6 +223,8 @@ def _lacking(packages: Sequence[str]) -> str:
         return f"needs {names}, which `{command}` installs"
     for name in packages:
         packages_used[name] = _version(name)
+    if "triton" in packages:  # as Triton 3.9 does and warns of, and as later versions do where it is asked for
+        os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
     return ""
 
 

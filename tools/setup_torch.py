@@ -5,6 +5,7 @@
     setup_torch.py cpu       as without a word, also where there is a GPU
     setup_torch.py triton    Triton alone
     setup_torch.py newest    the newest versions that pip finds, whatever their build, without hashes: to try them
+    setup_torch.py newest-triton   the newest Triton alone
     setup_torch.py find      installs nothing: exit status 0 if pip finds a build for the CPU
     setup_torch.py lock      puts the hashes of builds for the CPU into requirements-torch.lock (`make lock`)
 
@@ -27,7 +28,7 @@ FOLDER = CACHE / "torch" / "packages"
 SOURCE, LOCK = ROOT / "requirements-torch.in", ROOT / "requirements-torch.lock"
 CUDA_ONLY = ("nvidia-", "cuda-")  # packages that only PyTorch's build for CUDA loads
 GPUS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg")
-WORDS = ("", "cuda", "cpu", "triton", "newest", "find", "lock")
+WORDS = ("", "cuda", "cpu", "triton", "newest", "newest-triton", "find", "lock")
 NONE_FOUND = 3  # exit status
 
 
@@ -52,11 +53,13 @@ def installed() -> dict[str, str]:
 
 
 def is_done(word: str) -> bool:
+    if word.startswith("newest"):
+        return False
     found, tried = installed(), versions()
     same = {name for name, version in found.items() if version.partition("+")[0] == tried[name]}
     if word == "triton":
         return "triton" in same
-    return same == tried.keys() and not (word == "cuda" and found["torch"].endswith("+cpu")) and word != "newest"
+    return same == tried.keys() and not (word == "cuda" and found["torch"].endswith("+cpu"))
 
 
 def requirements(word: str) -> Path:
@@ -115,6 +118,7 @@ def install(word: str) -> None:
         "cuda": f"{torch} for CUDA and {triton}: downloads several GB",
         "triton": f"{triton}: downloads 0.3 GB, unpacked 1 GB",
         "newest": "the newest PyTorch and Triton: may download several GB",
+        "newest-triton": "the newest Triton: downloads 0.3 GB, unpacked 1 GB",
     }.get(word, f"{torch} for the CPU and {triton}: downloads 0.5 GB, unpacked 2 GB")
     print(f"{title} ... ", end="", flush=True)
     start = time.monotonic()
@@ -122,18 +126,27 @@ def install(word: str) -> None:
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir(parents=True)
-    if word == "newest":
-        pip_install(new, "--only-binary", ":all:", "torch")
-        pip_install(new, "--only-binary", ":all:", "--upgrade", "--no-deps", "triton")  # PyTorch pins an older one
-    else:
-        pip_install(new, "--only-binary", ":all:", "--no-deps", "--require-hashes", "--requirement", requirements(word))
+    try:
+        if word.startswith("newest"):
+            if word == "newest":
+                pip_install(new, "--only-binary", ":all:", "torch")
+                for older in (new / "triton", *new.glob("triton-*.dist-info")):  # which PyTorch asks for
+                    shutil.rmtree(older, ignore_errors=True)
+            pip_install(new, "--only-binary", ":all:", "--upgrade", "--no-deps", "triton")
+        else:
+            pip_install(
+                new, "--only-binary", ":all:", "--no-deps", "--require-hashes", "--requirement", requirements(word)
+            )
+    except BaseException:  # a signal, too: gigabytes that serve nobody
+        shutil.rmtree(new, ignore_errors=True)
+        raise
     if FOLDER.exists():
         FOLDER.rename(old)
     new.rename(FOLDER)
     shutil.rmtree(old, ignore_errors=True)
     print(f"{time.monotonic() - start:.1f} s", flush=True)
-    if word == "newest":
-        print(" ".join(f"{name} {version}" for name, version in installed().items()))
+    if word.startswith("newest"):
+        print(", ".join(f"{name} {version}" for name, version in installed().items()))
 
 
 def lock_cpu_builds() -> None:
