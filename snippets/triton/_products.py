@@ -17,23 +17,6 @@ def tile_of(program, rows, columns, GROUP: tl.constexpr):
 # --8<-- [end:tile_of]
 
 
-# --8<-- [start:along_k]
-@triton.jit
-def along_k(a, b, i, j, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr):
-    """The sums of a tile, in fp32: rows i (a column of numbers) and columns j (a row of them)."""
-    total = tl.zeros((ROWS, COLUMNS), tl.float32)
-    for start in range(0, k, DEPTH):
-        across = start + tl.arange(0, DEPTH)[None, :]
-        down = start + tl.arange(0, DEPTH)[:, None]
-        of_a = tl.load(a + i * k + across, mask=(i < m) & (across < k), other=0)
-        of_b = tl.load(b + down * n + j, mask=(down < k) & (j < n), other=0)
-        total = tl.dot(of_a, of_b, total)
-    return total
-
-
-# --8<-- [end:along_k]
-
-
 # --8<-- [start:product]
 @triton.jit
 def product(
@@ -42,7 +25,13 @@ def product(
     row, column = tile_of(tl.program_id(0), tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS), GROUP)
     i = row * ROWS + tl.arange(0, ROWS)[:, None]
     j = column * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    total = along_k(a, b, i, j, m, n, k, ROWS, COLUMNS, DEPTH)
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for start in range(0, k, DEPTH):
+        across = start + tl.arange(0, DEPTH)[None, :]
+        down = start + tl.arange(0, DEPTH)[:, None]
+        of_a = tl.load(a + i * k + across, mask=(i < m) & (across < k), other=0)
+        of_b = tl.load(b + down * n + j, mask=(down < k) & (j < n), other=0)
+        total = tl.dot(of_a, of_b, total)
     tl.store(c + i * n + j, total.to(tl.float16), mask=(i < m) & (j < n))
 
 
@@ -54,13 +43,8 @@ def product(
 def aligned(
     a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr
 ):  # fmt: skip
-    """product, for n and k that are multiples of 8: rows then begin at multiples of 16 bytes."""
-    n, k = n // 8 * 8, k // 8 * 8
-    row, column = tile_of(tl.program_id(0), tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS), GROUP)
-    i = row * ROWS + tl.arange(0, ROWS)[:, None]
-    j = column * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    total = along_k(a, b, i, j, m, n, k, ROWS, COLUMNS, DEPTH)
-    tl.store(c + i * n + j, total.to(tl.float16), mask=(i < m) & (j < n))
+    """For n and k that are multiples of 8, so that rows begin at multiples of 16 bytes."""
+    product(a, b, c, m, n // 8 * 8, k // 8 * 8, ROWS, COLUMNS, DEPTH, GROUP)
 
 
 # --8<-- [end:aligned]
@@ -128,30 +112,38 @@ def persistent(
 # --8<-- [end:persistent]
 
 
-# --8<-- [start:fused]
 @triton.jit
 def fused(
     a, b, c, bias, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr
 ):  # fmt: skip
-    """relu(A B + bias): the sums are still in registers."""
+    """relu(A B + bias)."""
     row, column = tile_of(tl.program_id(0), tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS), GROUP)
     i = row * ROWS + tl.arange(0, ROWS)[:, None]
     j = column * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    total = along_k(a, b, i, j, m, n, k, ROWS, COLUMNS, DEPTH)
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for start in range(0, k, DEPTH):
+        across = start + tl.arange(0, DEPTH)[None, :]
+        down = start + tl.arange(0, DEPTH)[:, None]
+        of_a = tl.load(a + i * k + across, mask=(i < m) & (across < k), other=0)
+        of_b = tl.load(b + down * n + j, mask=(down < k) & (j < n), other=0)
+        total = tl.dot(of_a, of_b, total)
+    # --8<-- [start:epilogue]
     total = tl.maximum(total + tl.load(bias + j, mask=j < n, other=0), 0)
     tl.store(c + i * n + j, total.to(tl.float16), mask=(i < m) & (j < n))
+    # --8<-- [end:epilogue]
 
 
+# --8<-- [start:bias_relu]
 @triton.jit
 def bias_relu(c, bias, n, count, BLOCK: tl.constexpr):
-    """The same as a second pass over C."""
+    """The epilogue as a kernel of its own, which reads C and writes it again."""
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     total = tl.load(c + at, mask=at < count).to(tl.float32)
     total = tl.maximum(total + tl.load(bias + at % n, mask=at < count), 0)
     tl.store(c + at, total.to(tl.float16), mask=at < count)
 
 
-# --8<-- [end:fused]
+# --8<-- [end:bias_relu]
 
 
 @triton.jit

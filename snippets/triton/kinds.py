@@ -10,8 +10,8 @@ import pycuda.autoprimaryctx  # noqa: F401  the context that Triton and torch us
 import warpbench as wb
 
 wb.needs("9.0", packages="triton")
-from _kinds import product_of
-from _tools import get, loop_of, pairs, poison, put, spread
+from _kinds import product_of  # noqa: E402
+from _tools import get, loop_of, pairs, poison, put, spread  # noqa: E402
 
 # --8<-- [start:cases]
 CASES = {  # type, precision, depth, and how much a product of two operands, and each sum, may be off
@@ -94,7 +94,8 @@ if __name__ == "__main__":
         error = case.check()
         loop = loop_of(case.made.asm["ptx"])
         [(main, count)] = [(one, n) for one, n in loop.items() if MAIN.fullmatch(one)][:1] or [("none", 0)]
-        print(f"{name:7}{count:5} x {main:56} worst error 2^{np.log2(np.abs(error).max()):.0f} of the sum of magnitudes")
+        worst = f"2^{np.log2(np.abs(error).max()):.0f}"
+        print(f"{name:7}{count:5} x {main:56} worst error {worst} of the sum of magnitudes")
     if not wb.is_gpu():
         print("no GPU: nothing is timed")
         raise SystemExit
@@ -105,9 +106,8 @@ if __name__ == "__main__":
         case, flop = Case(fresh, name, n, n, n, every=False), 2 * n**3
         torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
         one = torch.ones((), device="cuda")
-        out = torch.empty((n, n), dtype=torch.float32 if name in ("tf32", "tf32x3", "ieee") else torch.bfloat16, device="cuda")
-        if name == "fp16":
-            out = out.to(torch.float16)
+        type_of_c = {"fp16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.bfloat16}.get(name, torch.float32)
+        out = torch.empty((n, n), dtype=type_of_c, device="cuda")
 
         def theirs() -> None:
             if name == "e4m3":  # noqa: B023

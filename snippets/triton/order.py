@@ -8,9 +8,9 @@ import pycuda.autoprimaryctx  # noqa: F401  the context that Triton and torch us
 import warpbench as wb
 
 wb.needs(packages="triton")
-from _order import from_memory, loads, tile
-from _products import order
-from _tools import get, put
+from _order import from_memory, loads, tile  # noqa: E402
+from _products import order  # noqa: E402
+from _tools import get, put  # noqa: E402
 
 GRIDS = [(9, 9, 3), (1, 7, 4), (7, 1, 4), (10, 9, 3), (13, 5, 8), (3, 11, 16), (64, 64, 8)]
 
@@ -31,7 +31,7 @@ for rows, columns, group in GRIDS + ragged:
     for program in range(rows * columns):
         want[tile(program, rows, columns, group)] = program
     wb.check(taken, want, what=f"{rows} x {columns} in groups of {group}: the order")
-print(f"{len(GRIDS + ragged)} grids, {len(ragged)} of them random: every tile is taken once, in the order that Python gives")
+print(f"{len(GRIDS + ragged)} grids, {len(ragged)} of them random: every tile is taken once, in the order of _order.py")
 
 for name, group in (("rows", 1), ("groups", 3)):
     taken = numbers(9, 9, group)

@@ -12,9 +12,9 @@ import pycuda.driver as cuda
 import warpbench as wb
 
 wb.needs(packages="triton")
-import triton
-from _rows import layer_norm, softmax
-from _tools import get, poison, put
+import triton  # noqa: E402
+from _rows import layer_norm, softmax  # noqa: E402
+from _tools import get, poison, put  # noqa: E402
 
 N, WARPS = 4096, 16  # 512 threads per row, as the kernel in CUDA
 

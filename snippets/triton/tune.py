@@ -8,9 +8,9 @@ import pycuda.autoprimaryctx  # noqa: F401  the context that Triton and torch us
 import warpbench as wb
 
 wb.needs("9.0", packages="triton")
-import triton
-from _products import product
-from _tools import Launch, Problem
+import triton  # noqa: E402
+from _products import product  # noqa: E402
+from _tools import Launch, Problem  # noqa: E402
 
 # --8<-- [start:configs]
 CONFIGS = [  # rows, columns and depth of a tile; warps; stages
@@ -37,7 +37,9 @@ def limit(rows: int, columns: int) -> float:
 # --8<-- [start:autotune]
 tuned = triton.autotune(
     configs=[
-        triton.Config({"ROWS": rows, "COLUMNS": columns, "DEPTH": depth, "GROUP": 8}, num_warps=warps, num_stages=stages)
+        triton.Config(
+            {"ROWS": rows, "COLUMNS": columns, "DEPTH": depth, "GROUP": 8}, num_warps=warps, num_stages=stages
+        )
         for rows, columns, depth, warps, stages in CONFIGS
     ],
     key=["m", "n", "k"],  # tried again where one of these is another
