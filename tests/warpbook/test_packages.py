@@ -213,6 +213,21 @@ def test_counters_of_what_is_left_out_are_left_out(recorded):
         profile.count(recorded, "x/a.py")
 
 
+def test_counters_are_equal_but_for_what_the_model_of_the_l1_finds():
+    """Its sets follow the addresses of arrays, which differ from run to run."""
+    kept = [{"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "metrics": {"a": 5, profile.MODELLED[0]: 1000}}]
+
+    def now(**changes):
+        metrics = {**kept[0]["metrics"], **changes.pop("metrics", {})}
+        return [{**kept[0], **changes, "metrics": metrics}]
+
+    assert profile.difference(kept, now()) == profile.difference(kept, now(metrics={profile.MODELLED[0]: 1004})) == ""
+    assert profile.difference(kept, now(metrics={"a": 6})) == "launch 1, k: a is recorded as 5 and counted as 6"
+    assert "counted as 1100" in profile.difference(kept, now(metrics={profile.MODELLED[0]: 1100}))
+    assert profile.difference(kept, now(grid=[2, 1, 1])) == "launch 1, k: its grid is [2, 1, 1] now"
+    assert profile.difference(kept, []) == "1 launches are recorded, 0 counted"
+
+
 def test_an_output_names_the_versions(recorded):
     page = Page(recorded, recorded.root / "docs/en/x.md")
     assert "PyTorch 2.0, Triton 2.0 (this book was tried with Triton 3.0)<" in Outputs(page, "en").of_program("a.py")
