@@ -5,9 +5,9 @@ __global__ void composite(const float* alpha, const float* colour, const int* of
     int begin = offsets[ray], end = offsets[ray + 1];
     if (lane > 0) return;
     float through = 1.0f, sum = 0.0f;
-    for (int i = begin; i < end; ++i) {  // <-- here
+    for (int i = begin; i < end; ++i) {         // <-- here
         sum += through * alpha[i] * colour[i];  // <-- here
-        through *= 1.0f - alpha[i];  // <-- here
+        through *= 1.0f - alpha[i];             // <-- here
     }
     out[ray] = sum;
 }
