@@ -7,6 +7,7 @@ from typing import Any
 
 import pycuda.driver as cuda
 import torch
+import warpbench as wb
 from _ops import addresses
 from torch import Tensor
 from torch.utils import cpp_extension
@@ -15,12 +16,20 @@ HERE = Path(__file__).parent
 FLAGS = ["-O1", "-fvisibility=hidden", "-DTORCH_TARGET_VERSION=0x020a000000000000"]  # PyTorch's interface as of 2.10
 
 
-def loaded(name: str) -> Path:
-    """The file of a library that this process uses, or one beside its driver: what we link must be the same."""
+def driver() -> Path:
+    """The driver that this process has loaded: what we link must be the same."""
     with open("/proc/self/maps", encoding="ascii") as maps:
-        files = [Path(line.split()[-1]) for line in maps if "/" in line]
-    beside = next(file.parent for file in files if file.name.startswith("libcuda.so"))
-    return next((file for file in files if file.name.startswith(name)), beside / name)
+        return next(Path(line.split()[-1]) for line in maps if "/libcuda.so" in line)
+
+
+def runtime() -> list[str]:
+    """How to link with the CUDA runtime: softcuda's, which is beside its driver, or nvcc's own."""
+    beside = driver().parent / "libcudart.so.13"
+    if not wb.is_gpu():
+        return [str(beside), f"-Wl,-rpath,{beside.parent}"]
+    folders = [headers().parent / name for name in ("lib64", "lib")]
+    archive = next(file for folder in folders if (file := folder / "libcudart_static.a").is_file())
+    return [str(archive), "-ldl", "-lrt", "-lpthread"]
 
 
 def headers() -> Path:
@@ -44,7 +53,7 @@ def with_driver_api(folder: Path) -> Any:
         "with_driver_api",
         [str(HERE / "bridge.cpp"), str(HERE / "driver.cpp")],
         extra_cflags=[*FLAGS, "-DNAME=with_driver_api", f'-DIMAGE=\\"{image}\\"', f"-I{headers()}"],
-        extra_ldflags=[str(loaded("libcuda.so.1"))],
+        extra_ldflags=[str(driver())],
         build_directory=str(folder),
         is_python_module=False,
     )
@@ -57,7 +66,7 @@ def with_driver_api(folder: Path) -> Any:
 # --8<-- [start:inline]
 def with_load_inline(folder: Path) -> Any:
     """nvcc compiles the kernels into an object, load_inline compiles C++ from a string and links both."""
-    kernels, runtime = folder / "runtime.o", loaded("libcudart.so.13")
+    kernels = folder / "runtime.o"
     target = f"arch=compute_{architecture()},code=[sm_{architecture()},compute_{architecture()}]"
     options = ["-c", "-gencode", target, "--compress-mode=none", "-Xcompiler", "-fPIC,-fvisibility=hidden"]
     subprocess.run(["nvcc", *options, HERE / "runtime.cu", "-o", kernels], check=True)
@@ -65,7 +74,7 @@ def with_load_inline(folder: Path) -> Any:
         "with_load_inline",
         (HERE / "bridge.cpp").read_text("utf-8"),
         extra_cflags=[*FLAGS, "-DNAME=with_load_inline"],
-        extra_ldflags=[str(kernels), str(runtime), f"-Wl,-rpath,{runtime.parent}"],
+        extra_ldflags=[str(kernels), *runtime()],
         build_directory=str(folder),
         is_python_module=False,
         no_implicit_headers=True,  # torch/extension.h alone takes the compiler many times as long as all of this
