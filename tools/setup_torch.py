@@ -126,12 +126,20 @@ def install(word: str) -> None:
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir(parents=True)
-    if word.startswith("newest"):
-        if word == "newest":
-            pip_install(new, "--only-binary", ":all:", "torch")
-        pip_install(new, "--only-binary", ":all:", "--upgrade", "--no-deps", "triton")  # PyTorch pins an older one
-    else:
-        pip_install(new, "--only-binary", ":all:", "--no-deps", "--require-hashes", "--requirement", requirements(word))
+    try:
+        if word.startswith("newest"):
+            if word == "newest":
+                pip_install(new, "--only-binary", ":all:", "torch")
+                for older in (new / "triton", *new.glob("triton-*.dist-info")):  # which PyTorch asks for
+                    shutil.rmtree(older, ignore_errors=True)
+            pip_install(new, "--only-binary", ":all:", "--upgrade", "--no-deps", "triton")
+        else:
+            pip_install(
+                new, "--only-binary", ":all:", "--no-deps", "--require-hashes", "--requirement", requirements(word)
+            )
+    except BaseException:  # a signal, too: gigabytes that serve nobody
+        shutil.rmtree(new, ignore_errors=True)
+        raise
     if FOLDER.exists():
         FOLDER.rename(old)
     new.rename(FOLDER)

@@ -119,6 +119,15 @@ def test_one_of_them_is_enough(book, write, install, asked):
     assert run_program(book, write("snippets/x/a.py", program)).packages == {"triton": "3.0"}
 
 
+def test_an_article_of_that_name_is_no_package(book, write, install):
+    path = write("snippets/triton/a.py", PROGRAM)
+    assert run_program(book, path).skipped == BOTH
+    page = Page(book, write("docs/en/triton.md", PAGE.replace("{{ output:a.py }}", "")))
+    assert lacked(run_page(page)[1]) == BOTH
+    install(torch="2.0", triton="2.0")
+    assert run_program(book, path).stdout == "2\n" and run_page(page)[3] == "2\n"
+
+
 def test_an_unknown_package_is_an_error(book, write):
     with pytest.raises(RunError, match=r"ValueError: package 'numpy' is none of torch, triton"):
         run_program(book, write("snippets/x/a.py", 'import warpbench as wb\nwb.needs(packages="numpy")\n'))
@@ -202,6 +211,21 @@ def test_a_program_that_was_never_recorded_stays_missing(recorded, write, capsys
 def test_counters_of_what_is_left_out_are_left_out(recorded):
     with pytest.raises(LackingError, match=re.escape(f"counters of x/a.py: {BOTH}")):
         profile.count(recorded, "x/a.py")
+
+
+def test_counters_are_equal_but_for_what_the_model_of_the_l1_finds():
+    """Its sets follow the addresses of arrays, which differ from run to run."""
+    kept = [{"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "metrics": {"a": 5, profile.MODELLED[0]: 1000}}]
+
+    def now(**changes):
+        metrics = {**kept[0]["metrics"], **changes.pop("metrics", {})}
+        return [{**kept[0], **changes, "metrics": metrics}]
+
+    assert profile.difference(kept, now()) == profile.difference(kept, now(metrics={profile.MODELLED[0]: 1004})) == ""
+    assert profile.difference(kept, now(metrics={"a": 6})) == "launch 1, k: a is recorded as 5 and counted as 6"
+    assert "counted as 1100" in profile.difference(kept, now(metrics={profile.MODELLED[0]: 1100}))
+    assert profile.difference(kept, now(grid=[2, 1, 1])) == "launch 1, k: its grid is [2, 1, 1] now"
+    assert profile.difference(kept, []) == "1 launches are recorded, 0 counted"
 
 
 def test_an_output_names_the_versions(recorded):
@@ -320,6 +344,7 @@ def test_counters_of_a_kernel_by_python_line(shown, book, fence, program):
         assert [line for line in made.problems if "softcuda/x.json: missing" not in line] == []
         assert 'scope="row">7</th>' in made.html and "store(x, 2 * load(x))</code>" in made.html, "a line of the file"
         assert 'scope="row">3</th>' in made.html and "store(x, 3 * load(x))</code>" in made.html, "a line of the block"
+        assert {"en": "Made with Triton 3 (this", "zh": "所用版本：Triton 3（本书"}[language] in made.html
         assert re.search(r'<span class="kn">import|<span class="nd">@triton', made.html), "in Python's colours"
 
 

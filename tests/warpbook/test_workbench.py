@@ -159,6 +159,32 @@ def test_the_key_is_not_for_other_sites(reader: Reader) -> None:
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
+def test_the_key_is_not_for_other_users_of_the_machine(server: Server, reader: Reader) -> None:
+    ask = "import http.client, sys; c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))\n"
+    ask += f"c.request('GET', '{PREFIX}session'); print(c.getresponse().read().decode())"
+    command = ["/usr/bin/python3", "-I", "-c", ask, str(server.server_port)]
+    for user, key in ((0, True), (65534, False)):
+        done = subprocess.run(command, user=user, capture_output=True, text=True, check=True, cwd="/", env={})
+        assert (reader.headers[workbench.KEY] in done.stdout) == key, done.stdout
+    # One that has closed its connection is nobody's.
+    assert workbench.owner_of("127.0.0.1", "1", str(server.server_port)) == -1
+    assert workbench.owner_of("not an address", "1", "2") is None
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_the_user_of_a_connection_is_known(family: int) -> None:
+    with socket.socket(family) as server:
+        try:
+            server.bind(("127.0.0.1" if family == socket.AF_INET else "::1", 0))
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+        server.listen()
+        with socket.create_connection(server.getsockname()[:2]) as client:
+            address, port, *_ = client.getsockname()
+            assert workbench.owner_of(address, str(port), str(server.getsockname()[1])) == os.getuid()
+
+
 def test_no_preflight_is_answered(reader: Reader) -> None:
     status, headers, _ = reader.exchange("OPTIONS", "judge", **{"Content-Length": "0"})
     assert status == 405 and "Access-Control-Allow-Origin" not in headers

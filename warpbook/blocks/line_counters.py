@@ -22,6 +22,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from warpbook.blocks.outputs import versions
 from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.records import records
 from warpbook.records.lines import Counts, Wanted, parse, place, read
@@ -48,6 +49,7 @@ WORDS = {
         "lanes": "active lanes",
         "diverged": "diverged",
         "total": "all",
+        "made": " Made with {}.",
         "legend": "{kernel}, {launch}grid {grid}, block {block}, counted by softcuda. "
         '<a href="{root}profile-your-kernel/#lines">What each column means</a>',
     },
@@ -66,6 +68,7 @@ WORDS = {
         "lanes": "活跃 lane",
         "diverged": "分化的分支",
         "total": "合计",
+        "made": "所用版本：{}。",
         "legend": "{kernel}，{launch}网格 {grid}，线程块 {block}，由 softcuda 计数。"
         '<a href="{root}profile-your-kernel/#lines">各列的含义</a>',
     },
@@ -111,6 +114,8 @@ def fold_out(page: Page, language: str, one: Wanted, listing: Block | None, root
         block="×".join(map(str, launch["block"])),
         root=root,
     )
+    if used := versions(book, entry, language):
+        legend += words["made"].format(html.escape(used))
     name = f"{one.kernel} · {which}" if which else one.kernel
     label = f"{words['summary']}: {name}"
     return (

@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from warpbook.blocks import devices
-from warpbook.book import SOFTCUDA, BookError
+from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.records import packages, records
 from warpbook.source.pages import Page
 
@@ -31,11 +31,17 @@ WORDS = {
 }
 
 
+def versions(book: Book, part: dict[str, Any], language: str) -> str:
+    """Which PyTorch and Triton made a part of a record, if any; and which the book was tried with, if others."""
+    used, others = packages.named(part), packages.untried(book, part)
+    return WORDS[language]["tried"].format(used, packages.named({"packages": others})) if others else used
+
+
 class Outputs:
     """What the recorded devices printed for a page's blocks."""
 
     def __init__(self, page: Page, language: str) -> None:
-        self.page, self.words = page, WORDS[language]
+        self.page, self.language, self.words = page, language, WORDS[language]
         self.records = {
             device: record
             for device in records.devices(page.book)
@@ -95,19 +101,13 @@ class Outputs:
         switch = (
             f'<div class="wb-switch" role="group" aria-label="{self.words["device"]}">{devices.buttons(names)}</div>'
         )
-        versions = dict.fromkeys(filter(None, (self.versions(parts[device]) for device in texts)))
-        made_by = [*versions] if others else [names[first], *versions]
+        used = dict.fromkeys(filter(None, (versions(self.page.book, parts[d], self.language) for d in texts)))
+        made_by = [*used] if others else [names[first], *used]
         label = f'<span class="wb-output__device">{html.escape(" · ".join(made_by))}</span>' if made_by else ""
         return (
             f'<div class="wb-output" data-search-exclude><details open><summary>{self.words["output"]}'
             f"{label}</summary>{''.join(panes)}</details>{switch if others else ''}</div>"
         )
-
-    def versions(self, part: dict[str, Any]) -> str:
-        """Which PyTorch and Triton printed it, if any; and which the book was tried with, if these are others."""
-        used = packages.named(part)
-        others = packages.untried(self.page.book, part)
-        return self.words["tried"].format(used, packages.named({"packages": others})) if others else used
 
     def fold(self, text: str) -> str:
         """What stands under a long output, of which only the first lines are shown until this is opened."""

@@ -226,9 +226,9 @@ def traced(page: Page, file: str, number: int, source: str) -> tuple[str, int, s
         if file == f"<{block.where}>" and 0 < number <= len(block.lines):
             line = block.lines[number - 1]
             return (f"block {i}", number, line.text) if line.file == page.name else (line.file, line.number, line.text)
-    path = Path(file)
-    if path.is_absolute() and path.is_relative_to(page.book.root):
-        file = page.book.relative(path)
+    path, root = Path(file), page.book.root.resolve()
+    if path.is_absolute() and path.resolve().is_relative_to(root):
+        file = path.resolve().relative_to(root).as_posix()
     return file, number, source
 
 

@@ -13,8 +13,13 @@ from typing import Any
 
 from warpbook.book import Book, BookError
 from warpbook.records.counters import METRICS, parse
-from warpbook.run.compare import lacked
+from warpbook.run.compare import close, lacked
 from warpbook.run.run import Blocks, LackingError, Run, environment, run_program, whole
+
+# softcuda's model of the L1 sorts lines by their addresses, which differ from run to run: where a kernel's shared
+# memory leaves it few lines, as that of Triton's kernels does, the number of hits differs, too.
+MODELLED = ("softcuda__l1_sectors_hit.sum", "softcuda__l1_hit_rate.pct")
+NEAR = 0.02  # relative
 
 Counted = tuple[list[dict[str, Any]], dict[str, str]]  # launches, and the versions of packages that made them
 
@@ -89,6 +94,23 @@ def counted(run: Callable[[tuple[str, ...]], Run | Blocks], name: str) -> Counte
         whole(ran, name)
         launches: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
     return launches, ran.packages if isinstance(ran, Run) else latest(ran)
+
+
+def difference(kept: list[dict[str, Any]], now: list[dict[str, Any]]) -> str:
+    """The first difference of two counts of the same launches, in one line; empty if they are the same."""
+    if len(kept) != len(now):
+        return f"{len(kept)} launches are recorded, {len(now)} counted"
+    for number, (one, other) in enumerate(zip(kept, now, strict=True), 1):
+        what = f"launch {number}, {one['kernel']}"
+        for key in ("kernel", "grid", "block"):
+            if one[key] != other[key]:
+                return f"{what}: its {key} is {other[key]} now"
+        for name in sorted(one["metrics"].keys() | other["metrics"].keys()):
+            was, is_ = one["metrics"].get(name), other["metrics"].get(name)
+            near = name in MODELLED and was is not None and is_ is not None and close(was, is_, NEAR)
+            if was != is_ and not near:
+                return f"{what}: {name} is recorded as {was} and counted as {is_}"
+    return ""
 
 
 def latest(ran: Blocks) -> dict[str, str]:

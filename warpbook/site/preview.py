@@ -29,7 +29,7 @@ from multiprocessing import current_process
 from pathlib import Path
 from typing import Any
 
-from mkdocs.livereload import LiveReloadServer
+from mkdocs.livereload import LiveReloadServer, _Handler
 
 from warpbook.book import LANGUAGES, PLACES, Book, BookError
 from warpbook.site.builder import Job, Report, build_into, stop_all
@@ -125,6 +125,13 @@ def remove_stale_folders() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+class Handler(_Handler):
+    def get_environ(self) -> dict[str, Any]:
+        """With the port of the one who asks, by which the system knows whose connection it is."""
+        environ: dict[str, Any] = super().get_environ()  # type: ignore[no-untyped-call]
+        return environ | {"REMOTE_PORT": str(self.client_address[1])}
+
+
 class Server(LiveReloadServer):
     """MkDocs' server, which makes browsers load their page again; what it serves is made fresh before it looks."""
 
@@ -135,6 +142,7 @@ class Server(LiveReloadServer):
         self.preview, self.here = preview, threading.local()
         super().__init__(self.edited, host, port, root="", polling_interval=POLL)
         self.serve_thread.daemon = True
+        self.RequestHandlerClass = Handler
         self.listen(host, port)
         shown = f"[{host}]" if ":" in host else host
         self.names = {"localhost", "127.0.0.1", "[::1]", shown.lower()}

@@ -1,8 +1,9 @@
 """The workbench behind `make serve`: pages judge answers to exercises, and run a program with an edited kernel.
 
 It compiles and runs what a page posts, so it is guarded as such servers are. It exists only where the server is bound
-to a loopback address. A request must name this server (Host), come from one of its pages (Origin), and carry two
-secrets: a cookie that other sites cannot have sent, and a key that only this site's scripts can read. Bodies are small.
+to a loopback address, and for the user who started it. A request must name this server (Host), come from one of its
+pages (Origin), and carry two secrets: a cookie that other sites cannot have sent, and a key that only this site's
+scripts can read. Bodies are small.
 
 What is posted is CUDA code. nvcc makes device code of it, which softcuda runs; its host code is never run. This happens
 in processes of their own, with limits, in a temporary folder. Besides, only the reader's answer in my/ is written.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import importlib.util
+import ipaddress
 import json
 import os
 import re
@@ -130,6 +132,7 @@ class Workbench:
     def response(self, environ: dict[str, Any]) -> Response:
         name = str(environ["PATH_INFO"]).removeprefix(PREFIX)
         try:
+            self.check_user(environ)
             self.check_host(environ)
             if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
                 return self.static(name) if name in TYPES else self.session(environ, name)
@@ -141,6 +144,12 @@ class Workbench:
             return as_json("404 Not Found", {"error": str(error)})
         except OSError as error:
             return as_json("500 Internal Server Error", {"error": f"{error.filename or ''}: {error.strerror}"})
+
+    def check_user(self, environ: dict[str, Any]) -> None:
+        """Another user of this machine can open the same port. Root can do anything anyway, and may relay a browser."""
+        owner = owner_of(environ.get("REMOTE_ADDR", ""), environ.get("REMOTE_PORT", ""), environ.get("SERVER_PORT", ""))
+        if owner not in (None, 0, os.getuid()):
+            raise Refusal("403 Forbidden", "Code is run only for the user who started this server.")
 
     def check_host(self, environ: dict[str, Any]) -> None:
         if environ.get("HTTP_HOST", "").lower() not in self.hosts:
@@ -498,6 +507,26 @@ def bundle(book: Book) -> bytes:
 
 
 # -- small things ------------------------------------------------------------------------------------------------------
+
+
+def owner_of(address: str, port: str, server_port: str) -> int | None:
+    """The user whose connection comes from that address; None where the system keeps no such list (only Linux does).
+
+    -1: nobody's any more, since the one who asked has closed it. The list is `/proc/net/tcp`, for IPv6 `tcp6`.
+    """
+    try:
+        number = ipaddress.ip_address(address)
+        lines = Path("/proc/net", "tcp6" if number.version == 6 else "tcp").read_text("ascii").splitlines()[1:]
+    except (OSError, ValueError):
+        return None
+    words = [number.packed[at : at + 4] for at in range(0, len(number.packed), 4)]
+    start = "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)  # words as this machine has them
+    client, server = f"{start}:{int(port):04X}", f":{int(server_port):04X}"
+    for line in lines:
+        fields = line.split()
+        if fields[1] == client and fields[2].endswith(server):
+            return int(fields[7]) if fields[9] != "0" else -1
+    return -1
 
 
 def as_json(status: str, what: object) -> Response:
