@@ -123,6 +123,16 @@ def test_a_ladder_of_named_rates_has_their_labels(values):
         draw(f"{named} upto=torch", "x", "en", values)
 
 
+def test_bars_up_to_one_of_them_keep_the_scale_of_all(values):
+    named = "bars v0.rate torch.rate v1.rate"
+    whole, part = draw(named, "x", "en", values), draw(f"{named} upto=torch.rate", "x", "en", values)
+    widths = [re.findall(r'wb-bar__fill" [^>]*width="([\d.]+%)"', made) for made in (whole, part)]
+    assert widths[1] == widths[0][:2] and "<table" not in part
+    assert "<desc>v0 1.00 TB/s; torch 2.00 TB/s</desc>" in part.replace("\u00a0", " ")
+    with pytest.raises(BookError, match='no bar "copy.rate"; there are: v0.rate, torch.rate, v1.rate'):
+        draw(f"{named} upto=copy.rate", "x", "en", values)
+
+
 def profiled(kernel: str, loads: float, hits: float = 50.0) -> dict:
     metrics = {
         "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": loads / 32,
@@ -141,6 +151,15 @@ def test_traffic_counts_additions_to_global_memory_as_stores(small):
     made = draw("traffic a", "x", "en", Values(small)).replace("\u00a0", " ")
     assert rows(made)[1:] == [["a", "0 B", "2 MiB", "50.0 %", "256 MiB", "1 MiB"]]
     assert "stored, added" in made
+
+
+def test_traffic_says_where_the_bytes_written_to_dram_were_not_counted(small):
+    launch = profiled("a", KIB**2)
+    del launch["metrics"]["dram__bytes_write.sum"]
+    recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py --profile": [launch]})
+    made = draw("traffic a", "x", "en", Values(small)).replace("\u00a0", " ")
+    assert rows(made)[1:] == [["a", "1 MiB", "0 B", "50.0 %", "256 MiB", "not counted"]]
+    assert texts(made).count("not counted") == 1 and texts(made).count("stored") == 1
 
 
 def test_traffic_is_drawn_as_the_counters_have_it(small):

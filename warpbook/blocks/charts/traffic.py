@@ -3,7 +3,7 @@
 The same drawing on every page: SM, L1, L2 and DRAM from top to bottom, one column for each kernel, arrows as wide as
 the bytes that they carry. Between SM and L1 that is the sectors of global loads and stores, 32 bytes each; atomic
 additions are stores, too, where they were counted. No recorded metric counts the bytes between L1 and L2, so that link
-has no number; the L2 shows its hit rate.
+has no number; the L2 shows its hit rate. Where a record lacks the bytes written to DRAM, the picture says so.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from warpbook.blocks.charts.source import Source
 from warpbook.blocks.charts.svg import BINARY, figure, sheet, table
 from warpbook.book import BookError
 from warpbook.numbers import BLANK, quantity
+from warpbook.records.records import PendingError
 
 SECTOR = 32  # bytes
 WIDTH, GAP, BOX, LINK, SHORT = 172, 12, 30, 64, 24  # units: a column, between columns, a box, a link, one not counted
@@ -28,6 +29,7 @@ WORDS = {
         "load": "loaded",
         "store": "stored",
         "add": "stored, added",
+        "unknown": "not counted",
         "sm": "SMs: registers",
         "hits": "{share} hits",
         "name": "Kernel",
@@ -38,6 +40,7 @@ WORDS = {
         "load": "加载",
         "store": "存储",
         "add": "存储、原子加",
+        "unknown": "未计数",
         "sm": "SM：寄存器",
         "hits": "命中 {share}",
         "name": "核函数",
@@ -56,7 +59,7 @@ class Moved:
     added: float
     hits: float
     read: float
-    written: float
+    written: float | None  # None: the record was not asked for it
 
 
 def traffic(source: Source) -> str:
@@ -65,14 +68,18 @@ def traffic(source: Source) -> str:
     if len(source.names) > MOST:
         raise BookError(f"{len(source.names)} kernels do not fit side by side; draw at most {MOST}")
     kernels = [moved(source, *pair) for pair in zip(source.names, source.labels(), strict=True)]
-    most = max(max(k.loaded, k.stored, k.read, k.written) for k in kernels) or 1.0
+    most = max(max(k.loaded, k.stored, k.read, k.written or 0.0) for k in kernels) or 1.0
     first = source.value(f"#{source.names[0]}.dram__bytes_read.sum")
     title = source.options.get("title") or words["title"].format(device=first.device, date=first.date)
     columns = [column(kernel, i * (WIDTH + GAP), most, words) for i, kernel in enumerate(kernels)]
     width = len(kernels) * (WIDTH + GAP) - GAP
     height = 24 + 4 * BOX + 2 * LINK + SHORT + 2
     rows = [
-        [k.label, size(k.loaded), size(k.stored), quantity(k.hits, "%"), size(k.read), size(k.written)] for k in kernels
+        [
+            *(k.label, size(k.loaded), size(k.stored), quantity(k.hits, "%"), size(k.read)),
+            words["unknown"] if k.written is None else size(k.written),
+        ]
+        for k in kernels
     ]
     data = table([words["name"], "SM ← L1", "SM → L1", words["rate"], "L2 ← DRAM", "L2 → DRAM"], rows)
     return figure(sheet(width, height, "".join(columns), title), title, data, source.language)
@@ -82,14 +89,16 @@ def moved(source: Source, kernel: str, label: str) -> Moved:
     def counted(metric: str) -> float:
         return source.value(f"#{kernel}.{metric}").number
 
-    def counted_if_asked(metric: str) -> float:  # records of most pages lack it
+    def counted_if_asked(metric: str) -> float | None:  # records of some pages lack it
         try:
             return counted(metric)
+        except PendingError:
+            raise
         except BookError:
-            return 0.0
+            return None
 
     added = SECTOR * sum(
-        counted_if_asked(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum") for op in ("red", "atom")
+        counted_if_asked(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum") or 0.0 for op in ("red", "atom")
     )
     return Moved(
         label,
@@ -98,7 +107,7 @@ def moved(source: Source, kernel: str, label: str) -> Moved:
         added,
         counted("lts__t_sector_hit_rate.pct"),
         counted("dram__bytes_read.sum"),
-        counted("dram__bytes_write.sum"),
+        counted_if_asked("dram__bytes_write.sum"),
     )
 
 
@@ -122,8 +131,11 @@ def column(kernel: Moved, x: float, most: float, words: dict[str, str]) -> str:
         )
         return y + BOX
 
-    def link(y: float, up: float, down: float, below: str = "store") -> float:
+    def link(y: float, up: float, down: float | None, below: str = "store") -> float:
         for at, number, kind, name in ((x + 13, up, "load", "load"), (x + WIDTH / 2 + 11, down, "store", below)):
+            if number is None:
+                out.append(f'<text x="{at - 5:g}" y="{y + LINK / 2 + 5:g}">{words["unknown"]}</text>')
+                continue
             tip, tail = (y + 2, y + LINK - 2) if kind == "load" else (y + LINK - 2, y + 2)
             out.append(arrow(at, tail, tip, WIDEST * number / most, kind))
             out.append(
