@@ -129,7 +129,7 @@ def test_bars_up_to_one_of_them_keep_the_scale_of_all(values):
     widths = [re.findall(r'wb-bar__fill" [^>]*width="([\d.]+%)"', made) for made in (whole, part)]
     assert widths[1] == widths[0][:2] and "<table" not in part
     assert "<desc>v0 1.00 TB/s; torch 2.00 TB/s</desc>" in part.replace("\u00a0", " ")
-    with pytest.raises(BookError, match='no bar "copy.rate"; there are: v0.rate, torch.rate, v1.rate'):
+    with pytest.raises(BookError, match=r'no bar "copy\.rate"; there are: v0\.rate, torch\.rate, v1\.rate'):
         draw(f"{named} upto=copy.rate", "x", "en", values)
 
 
