@@ -15,7 +15,7 @@ def blocks(columns: int, rows: int) -> dict[str, tuple]:
 class Pieces:
     def __init__(self) -> None:
         self.scores = wb.module("attention/scores.cu")
-        self.soft = wb.module("attention/softmax.cu", THREADS=THREADS, PACKS=4, WIDTH=1)
+        self.soft = wb.module("softmax/softmax.cu", THREADS=THREADS, PACKS=4, WIDTH=1)
 
     def run(self, name: str, shape: tuple[int, int], *inputs: object, numbers: tuple = ()) -> np.ndarray:
         """Launch scores.cu's kernel for each element of a result of this shape, which is NaN before."""

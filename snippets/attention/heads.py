@@ -41,13 +41,17 @@ def multi_head(pieces: Pieces, x: np.ndarray, w: dict[str, np.ndarray], heads: i
     return pieces.project(np.concatenate(each, 1), w["o"])
 
 
+# --8<-- [end:heads]
+
+
+# --8<-- [start:external]
 def external_attention(pieces: Pieces, x: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
     weights = pieces.softmax(pieces.dot(keys, x))  # slots × tokens: the softmax runs over tokens
     sizes = np.int32(len(x)), np.int32(len(keys)), np.int32(values.shape[1])
     return pieces.run("external_mix", (len(x), values.shape[1]), weights, values, numbers=sizes)
 
 
-# --8<-- [end:heads]
+# --8<-- [end:external]
 
 
 def check(pieces: Pieces, rng: np.random.Generator) -> None:

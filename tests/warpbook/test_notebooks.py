@@ -35,7 +35,8 @@ from warpbook.source.pages import Page
 BOOK = here()
 HOME = "https://example.org/book/"
 PROGRAMS = [
-    BOOK.snippets / name for name in ("reduction/shuffles.py", "programming-model/async_error.py", "attention/wgmma.py")
+    BOOK.snippets / name
+    for name in ("reduction/shuffles.py", "programming-model/async_error.py", "flash-attention/wgmma.py")
 ]
 ARTICLES = [path.stem for path in BOOK.in_reading_order("en") if Page(BOOK, path).python]
 

@@ -123,7 +123,7 @@ def no_maximum(failure):
             "zh": "{size}：第 {r} 行的最大可见分数是 {top}，结果错了；凡是离 0 这么远的行都错了。"
             "减去的是该行自己的最大值吗？初值够低吗？",
         },
-        "attention#softmax",
+        "softmax#softmax",
     )
 
 

@@ -69,7 +69,7 @@ def wrong_weights(failure):
     for name, other in others.items():
         if np.allclose(np.nan_to_num(failure.got[rows]), np.nan_to_num(other[rows]), rtol=1e-3, atol=1e-5):
             cause = "plain-average" if name == "averaged-over-all" else name
-            return Cause(cause, {"r": int(np.argmax(rows))}, SENTENCES[cause], "attention#merge")
+            return Cause(cause, {"r": int(np.argmax(rows))}, SENTENCES[cause], "flash-attention#merge")
     return None
 
 
@@ -138,7 +138,7 @@ def empty_part(failure):
             "Is -infinity subtracted from -infinity, or 0 multiplied by infinity?",
             "zh": "{size}：第 {r} 行是 NaN，它有一个部分没有看到任何键，m = -∞。是不是两个 -∞ 相减，或者 0 乘了 ∞？",
         },
-        "attention#merge",
+        "flash-attention#merge",
     )
 
 
@@ -159,7 +159,7 @@ def far_maximum(failure):
             "zh": "{size}：第 {r} 行最大的 m 是 {top}，结果错了；凡是离 0 这么远的行都错了。"
             "只能对 m 之差求幂，而且求最大的 m 时，初值要取最小的数",
         },
-        "attention#softmax",
+        "softmax#softmax",
     )
 
 

@@ -53,7 +53,7 @@ def empty_pair(failure):
             "zh": "{size}：每一行都是 NaN。还没读到元素的那对数合并时出了错：(-∞) - (-∞) 是 NaN，0 乘以 ∞ 也是 NaN。"
             "它的最大值是有限数吗？每个因子都是 exp(旧 m - 新 m)，不超过 1 吗？",
         },
-        "attention#online",
+        "softmax#online",
     )
 
 
@@ -72,7 +72,7 @@ def not_restated(failure):
             "zh": "{size}：sum[{r}] 是 {got}，应为 {want}，偏大。会不会有些项还是相对于先前较小的最大值算的？"
             "m 变大时，要把 s 乘以 exp(旧 m - 新 m)",
         },
-        "attention#online",
+        "softmax#online",
     )
 
 
@@ -90,7 +90,7 @@ def left_out(failure):
             "or some lane, was left out",
             "zh": "{size}：{name}[{r}] 是 {got}，应为 {want}，偏小。行中有元素或有 lane 没有算进去",
         },
-        "attention#online",
+        "softmax#online",
     )
 
 

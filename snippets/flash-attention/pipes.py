@@ -49,7 +49,7 @@ def run(kernel: object, rng: np.random.Generator, warps: int, rounds: int, does:
 if __name__ == "__main__":
     generator, gpu = np.random.default_rng(), wb.is_gpu()
     wb.needs("8.0")
-    function, rounds = wb.module("attention/pipes.cu").get_function("pipes"), 2000 if gpu else 3
+    function, rounds = wb.module("flash-attention/pipes.cu").get_function("pipes"), 2000 if gpu else 3
     print(f"device: {wb.device()['name']}")
     print(f"{'cycles of a scheduler for':34}" + "".join(f"{w} warp{'s' * (w > 1):4}" for w in (1, 2, 3, 4)))
     for name, title, (multiply, power) in (

@@ -46,7 +46,7 @@ class Images:
         planes = images * channels
         self.on_device = [cuda.to_device(a) for a in (self.x, self.down, self.up)]
         self.mean, self.gate, self.y = (cuda.mem_alloc(4 * n) for n in (planes, planes, self.x.size))
-        self.module = wb.module("attention/channel.cu", BLOCK=BLOCK)
+        self.module = wb.module("attention-variants/channel.cu", BLOCK=BLOCK)
 
     def poison(self, _: int = 0) -> None:
         for buffer, n in ((self.mean, self.images * self.channels), (self.gate, self.images * self.channels)):

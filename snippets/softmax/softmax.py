@@ -46,7 +46,7 @@ class Softmax:
         self.at_once = 8 if self.threads == 32 else 1  # rows of a block
         key = tuple(macros.values())
         if key not in built:
-            built[key] = wb.module("attention/softmax.cu", **macros)
+            built[key] = wb.module("softmax/softmax.cu", **macros)
         self.module = built[key]
 
     def launch(self, kind: str, *arrays: object, rows: int) -> None:
@@ -256,7 +256,7 @@ def profile(rng: np.random.Generator, count: int) -> None:
         Softmax(4096).launch(kind, m.x, m.y, rows=count // 4096)
         m.check(kind, 4096)
     renamed = {f"softmax_{kind}": f"{kind}_long" for kind in ("three", "online")}
-    long = wb.module("attention/softmax.cu", **shape(LONG), **renamed)
+    long = wb.module("softmax/softmax.cu", **shape(LONG), **renamed)
     for name in ("three_long", "online_long"):
         m.poison()
         threads, rows = shape(LONG)["THREADS"], count // LONG

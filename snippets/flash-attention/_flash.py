@@ -96,9 +96,9 @@ def judge(
 
 @functools.cache
 def module(path: str, after: str = "", **macros: object) -> object:
-    """snippets/attention/`path`, and `after` behind it, compiled once."""
-    append = wb.source(f"attention/{after}") if after else ""
-    return wb.module(f"attention/{path}", append=append, **macros)
+    """snippets/flash-attention/`path`, and `after` behind it, compiled once."""
+    append = wb.source(f"flash-attention/{after}") if after else ""
+    return wb.module(f"flash-attention/{path}", append=append, **macros)
 
 
 class Kernel:

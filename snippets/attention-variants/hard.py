@@ -34,7 +34,7 @@ def variance(p: np.ndarray, pay: np.ndarray, baseline: float) -> float:
 class Reinforce:
     def __init__(self, rng: np.random.Generator, blocks: int, draws: int) -> None:
         self.rng, self.blocks, self.draws = rng, blocks, draws
-        self.kernel = wb.module("attention/hard.cu", PLACES=PLACES).get_function("reinforce")
+        self.kernel = wb.module("attention-variants/hard.cu", PLACES=PLACES).get_function("reinforce")
         self.count = blocks * BLOCK * draws
 
     def __call__(self, p: np.ndarray, pay: np.ndarray, baseline: float = 0.0) -> tuple[np.ndarray, float]:

@@ -78,7 +78,7 @@ def misprints(rng: np.random.Generator) -> None:
 
 def kernel(rng: np.random.Generator) -> None:
     """The kernel takes one mean and one variance for a whole plane; how far is that from each number's own?"""
-    launch = wb.module("attention/channel.cu", BLOCK=BLOCK).get_function("simam")
+    launch = wb.module("attention-variants/channel.cu", BLOCK=BLOCK).get_function("simam")
     for size in (49, 3136):
         plane = rng.normal(1, 2, size).astype(np.float32)
         y = np.full_like(plane, np.nan)

@@ -83,7 +83,7 @@ def torch_unfused(run: Forward) -> Callable[[int], object]:
 
 def note(name: str, t: wb.Timing, shape: Shape) -> None:
     wb.timing(name, t, flop=shape.flop)
-    print(f"{name:24}{t.median * 1e3:9.3f} ms{shape.flop / t.median / 1e12:9.1f} Tflop/s")
+    print(f"{name:24}{t.median * 1e3:9.3f} ms{shape.flop / t.median / 1e12:9.1f} TFLOP/s")
 
 
 def time_one(

@@ -61,7 +61,7 @@ class Wgmma:
 
     def __init__(self, d: int) -> None:
         use = BEST[d]
-        text = wb.source("attention/wgmma.cu", HEAD=d, **use)
+        text = wb.source("flash-attention/wgmma.cu", HEAD=d, **use)
         image = compiler.compile(text, options=["-lineinfo"], arch="sm_90a", no_extern_c=True)
         self.keys, self.rows = use["KEYS"], 64 * use["GROUPS"]
         shared = 2 * d * (self.rows + 2 * use["KEYS"] * use["STAGES"])

@@ -187,7 +187,7 @@ def time_all(rng: np.random.Generator) -> None:
                 ways["backward.torch"] = wb.time(launch, repeats=10)
             for who, t in ways.items():
                 wb.timing(f"{who}.{tag}", t, flop=flop)
-                print(f"{who:15}{tag:16}{t.median * 1e3:9.3f} ms{flop / t.median / 1e12:8.1f} Tflop/s")
+                print(f"{who:15}{tag:16}{t.median * 1e3:9.3f} ms{flop / t.median / 1e12:8.1f} TFLOP/s")
             run.free()
 
 
