@@ -13,6 +13,8 @@
 #                     SHARD=1/2: the first half)
 #   make try          the list of exercises, and which of them are done
 #   make setup        only the set-up, into .venv
+#   make setup-torch  PyTorch and Triton, which some programs ask for, into .cache/torch  (0.5 GB; ONLY=triton: without PyTorch;
+#                     CUDA=1: PyPI's PyTorch, for a GPU, several GB; NEWEST=1: to try the newest versions)
 #   make claims       every claim, how good its prediction was, whether its gate holds  (ARGS=--release: fails while a GPU is waited for)
 #   make lint         ruff, clang-format, mypy, and the messages of new commits
 #   make lock         renew the locks  (UPGRADE=1: take newer versions)
@@ -21,7 +23,7 @@
 # softcuda, beyond its own tests:
 #
 #   make test-pycuda  PyCUDA's own test suite and examples
-#   make test-triton  Triton's kernels and programs on softcuda; fetches Triton into .cache (1 GB)
+#   make test-triton  Triton's kernels and programs on softcuda; fetches Triton into .cache (1 GB), if setup-torch has not
 #   make sweep        a corpus of CUDA C++ through NVIDIA's compilers 12.9 to 13.5, fetched into .cache (2 GB)
 #   make fuzz         parser, machine, driver and linker under libFuzzer; needs clang  (SECONDS=60 per target, TARGETS="load driver")
 #   make sanitize     the tests under AddressSanitizer and UBSan, or ThreadSanitizer  (ARGS=--thread; or for pytest)
@@ -35,7 +37,7 @@
 PYTHON ?= $(shell .venv/bin/python -c '' 2>/dev/null && echo .venv/bin/python || echo python3)
 RUN := .venv/bin/python -m
 
-.PHONY: setup setup-site setup-print serve site site-next offline pdf audit test record try claims lint lock clean
+.PHONY: setup setup-site setup-print setup-torch serve site site-next offline pdf audit test record try claims lint lock clean
 .PHONY: test-pycuda test-triton sweep fuzz sanitize bench wheel aarch64
 
 setup:
@@ -46,6 +48,10 @@ setup-site:
 
 setup-print:
 	@$(PYTHON) tools/setup_env.py print
+
+# Beside .venv, not in it: they are larger than all else, and the set-up would take them out again.
+setup-torch: setup
+	@.venv/bin/python tools/setup_torch.py $(if $(NEWEST),newest$(ONLY:%=-%),$(or $(ONLY),$(if $(filter 0,$(CUDA)),cpu,$(if $(filter 1,$(CUDA)),cuda))))
 
 serve: setup-site
 	@$(RUN) warpbook serve $(ARGS)
@@ -89,8 +95,8 @@ test-pycuda: setup
 
 # Beside .venv, not in it: the set-up would take it out again, and nothing else needs it.
 test-triton: setup
-	@.venv/bin/uv pip install --quiet --python .venv/bin/python --target .cache/triton/packages --require-hashes --requirement requirements-triton.lock
-	@PYTHONPATH='$(CURDIR)/.cache/triton/packages' $(RUN) pytest tests/triton $(ARGS)
+	@test -d .cache/torch/packages/triton || .venv/bin/uv pip install --quiet --python .venv/bin/python --target .cache/triton/packages --require-hashes --requirement requirements-triton.lock
+	@PYTHONPATH="$(CURDIR)/.cache/$$(test -d .cache/torch/packages/triton && echo torch || echo triton)/packages" $(RUN) pytest tests/triton $(ARGS)
 
 sweep: setup
 	@.venv/bin/python tests/softcuda/sweep/header_forms.py --compilers all --forms

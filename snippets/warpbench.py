@@ -2,7 +2,8 @@
 
 It needs NumPy and PyCUDA only, so a reader can carry it along with a program.  A program
 
-* says with :func:`needs` what the device must have, or with :func:`measure_cpu` that it measures the CPU,
+* says with :func:`needs` what the device must have and which packages it imports besides these two, or with
+  :func:`measure_cpu` that it measures the CPU,
 * gets its kernels with :func:`source` or :func:`module`,
 * holds results against a reference with :func:`check`,
 * measures with :func:`time`,
@@ -19,6 +20,8 @@ from __future__ import annotations
 
 import atexit
 import functools
+import importlib.metadata
+import importlib.util
 import inspect
 import json
 import math
@@ -40,7 +43,10 @@ MOST_SPANS = 4096  # of one timeline: more is neither drawn nor read
 MOST_NUMBERS, MOST_BITS = 64, 256  # rows, and columns, of one matrix: of numbers, and of zeros and ones
 MOST_NODES, MOST_EDGES = 64, 1024  # of one graph
 KINDS = ("start", "accept")  # what a node of a graph may be
-SKIPPED = 77  # exit status of a program that the device cannot serve
+SKIPPED = 77  # exit status of a program that the device cannot serve, or that lacks a package
+# Where `make setup-torch` puts PyTorch and Triton: beside .venv, not in it. A variable, for tests and other places.
+PACKAGES = Path(os.environ.get("WARPBENCH_PACKAGES") or ROOT.parent / ".cache" / "torch" / "packages")
+PACKAGE_NAMES = {"torch": "PyTorch", "triton": "Triton"}  # that `needs` knows, as readers know them
 
 _values: dict[str, dict[str, Any]] = {}
 _series: dict[str, dict[str, Any]] = {}
@@ -49,6 +55,7 @@ _matrices: dict[str, dict[str, Any]] = {}
 _graphs: dict[str, dict[str, Any]] = {}
 _clocks: list[float] = []  # MHz of the multiprocessors, before each timed launch
 _on_cpu = False  # whether what is measured is the CPU
+packages_used: dict[str, str] = {}  # those asked for with needs(packages=…), and their versions
 
 
 # --- Kernels ---------------------------------------------------------------------------------------------------------
@@ -159,7 +166,7 @@ def _said(*command: str, match: str = r".+") -> str | None:
 
 
 class Skipped(SystemExit):
-    """Ends a program, or a block of a page, that needs more than the device has. `str()` says what."""
+    """Ends a program, or a block of a page, that needs more than there is. `str()` says what."""
 
     def __init__(self, why: str) -> None:
         super().__init__(SKIPPED)
@@ -169,26 +176,70 @@ class Skipped(SystemExit):
         return self.why
 
 
-def needs(capability: str | None = None, *, memory: int = 0, gpu: bool = False) -> None:
+def needs(
+    capability: str | None = None, *, memory: int = 0, gpu: bool = False, packages: str | Sequence[str] = ()
+) -> None:
     """Go on only on a device of this compute capability ("8.0") or newer, with that many bytes of memory free.
 
     Where there is less, the program says so and ends with status 77; a page goes on with its next block.
     `gpu=True` keeps what only means something in hardware off softcuda.
+
+    `packages`, "torch" or "triton" or both as ("torch", "triton"), are made importable: call this before they are
+    imported. If they are not installed where the program runs, they come from where `make setup-torch` puts them, and
+    where they are not there either the program ends as above. For packages alone no device is asked and no context
+    needed. A record keeps their versions.
     """
+    why = _lacking([packages] if isinstance(packages, str) else packages)
+    if not why and (capability or memory or gpu):
+        why = _short(capability, memory, gpu)
+    if why:
+        print(f"skipped: {why}", flush=True)
+        raise Skipped(why)
+
+
+def _short(capability: str | None, memory: int, gpu: bool) -> str:
+    """What the device has too little of; empty for nothing."""
     import pycuda.driver as cuda
 
     dev = cuda.Context.get_device()
     have = dev.compute_capability()
-    why = ""
     if capability and have < tuple(int(part) for part in capability.split(".")):
-        why = f"needs compute capability {capability}, and {dev.name()} has {have[0]}.{have[1]}"
-    elif memory > (free := cuda.mem_get_info()[0]):
-        why = f"needs {memory / 2**30:.3g} GiB of device memory, and {dev.name()} has {free / 2**30:.3g} free"
-    elif gpu and not is_gpu():
-        why = "needs a GPU"
-    if why:
-        print(f"skipped: {why}", flush=True)
-        raise Skipped(why)
+        return f"needs compute capability {capability}, and {dev.name()} has {have[0]}.{have[1]}"
+    if memory > (free := cuda.mem_get_info()[0]):
+        return f"needs {memory / 2**30:.3g} GiB of device memory, and {dev.name()} has {free / 2**30:.3g} free"
+    return "needs a GPU" if gpu and not is_gpu() else ""
+
+
+def _lacking(packages: Sequence[str]) -> str:
+    """Make packages importable; what to install where they are not there, empty if all are."""
+    if unknown := [name for name in packages if name not in PACKAGE_NAMES]:
+        raise ValueError(f"package {unknown[0]!r} is none of {', '.join(PACKAGE_NAMES)}")
+    if not all(map(_importable, packages)) and PACKAGES.is_dir() and str(PACKAGES) not in sys.path:
+        sys.path.append(str(PACKAGES))  # at the end: what .venv has, such as NumPy, comes from there
+    if missing := [name for name in packages if not _importable(name)]:
+        names = " and ".join(PACKAGE_NAMES[name] for name in PACKAGE_NAMES if name in missing)
+        in_book = (ROOT.parent / "requirements-torch.lock").is_file()
+        command = "make setup-torch" if in_book else f"pip install {' '.join(missing)}"
+        return f"needs {names}, which `{command}` installs"
+    for name in packages:
+        packages_used[name] = _version(name)
+    if "triton" in packages:  # as Triton 3.9 does and warns of, and as later versions do where it is asked for
+        os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+    return ""
+
+
+def _importable(name: str) -> bool:
+    if name in sys.modules:
+        return True
+    spec = importlib.util.find_spec(name)
+    return spec is not None and spec.origin is not None  # snippets/triton, a folder of programs, has no origin
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
 
 
 # --- Results ---------------------------------------------------------------------------------------------------------
@@ -530,14 +581,19 @@ def graph(name: str, nodes: Iterable[Sequence[Any]], edges: Iterable[Sequence[An
 
 
 def _write() -> None:
-    """At exit: what was recorded into $WARPBENCH_OUT, whole or not at all."""
+    """At exit: what was recorded into $WARPBENCH_OUT, whole or not at all; and the versions of packages."""
     target = os.environ.get("WARPBENCH_OUT")
     failed = hasattr(sys, "last_value")  # an exception ended the program (its exit status tells of sys.exit)
     drawn = {"spans": _spans, "matrices": _matrices, "graphs": _graphs}
-    if not target or failed or not (_values or _series or any(drawn.values())):
+    recorded = bool(_values or _series or any(drawn.values()))
+    if not target or failed or not (recorded or packages_used):
         return
-    told = {"version": VERSION, "device": cpu() if _on_cpu else device(), "values": _values, "series": _series}
-    told |= {kind: kept for kind, kept in drawn.items() if kept}
+    told: dict[str, Any] = {"version": VERSION}
+    if recorded:
+        told |= {"device": cpu() if _on_cpu else device(), "values": _values, "series": _series}
+        told |= {kind: kept for kind, kept in drawn.items() if kept}
+    if packages_used:
+        told["packages"] = packages_used
     if _clocks:
         ordered = sorted(_clocks)
         told["clocks"] = {"sm_lowest_mhz": round(ordered[0]), "sm_median_mhz": round(ordered[len(ordered) // 2])}

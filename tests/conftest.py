@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from warpbook.book import Book, here
 from warpbook.records.recorder import share
 
 ROOT = Path(__file__).resolve().parents[1]
+LACKED = re.compile(r"needs .*, which `make setup-torch` installs")
 # What tests depend on that do not say it themselves; tests that lie elsewhere are always run.
 INPUTS = {
     "tests/softcuda": ["softcuda", "tests/softcuda", "tests/*.py", "LICENSE", "pyproject.toml", "requirements.lock"],
@@ -47,6 +49,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mine = set(share(sorted({item.path.as_posix() for item in items}), (i, n)))
     config.hook.pytest_deselected(items=[item for item in items if item.path.as_posix() not in mine])
     items[:] = [item for item in items if item.path.as_posix() in mine]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line on what was left out for want of PyTorch and Triton, and how to get them."""
+    skipped = [report for report in terminalreporter.getreports("skipped") if LACKED.search(str(report.longrepr))]
+    if skipped:
+        terminalreporter.write_line(f"{len(skipped)} need PyTorch or Triton: left out; to run them: make setup-torch")
 
 
 @pytest.fixture(scope="session")

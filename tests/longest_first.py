@@ -23,6 +23,7 @@ LONG = (
     "tests/softcuda/test_install_pycuda.py",
     "tests/site/test_builds.py",
     "tests/softcuda/ptx/test_parser.py",
+    "tests/warpbook/test_packages.py",
     "tests/warpbook/test_setup.py",
 )
 

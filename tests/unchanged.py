@@ -39,7 +39,19 @@ PRUNED_PATHS = {
     ".git", ".venv", ".cache", ".mypy_cache", ".pytest_cache", ".ruff_cache", "build", "dist", "node_modules", "site",
     "softcuda/build",
 }  # fmt: skip  # … and there
-SETTINGS = ("SOFTCUDA", "CUDA", "NVCC", "NVRTC", "PYCUDA", "WARPBENCH", "SABOTAGE", "LD_PRELOAD", "LD_LIBRARY_PATH")
+SETTINGS = (
+    "SOFTCUDA",
+    "CUDA",
+    "NVCC",
+    "NVRTC",
+    "PYCUDA",
+    "TORCH",
+    "TRITON",
+    "WARPBENCH",
+    "SABOTAGE",
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+)
 GPUS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg")
 PASSED_BEFORE = "what it looks at is as it was when this passed"
 SAID = "{} unchanged since they last passed: not run again; all of them: make test ARGS=--all"

@@ -15,6 +15,10 @@ UPGRADE='' compile requirements-next.in requirements-next.lock --constraints req
 # Triton alone: its tests have everything else from .venv.
 compile requirements-triton.in requirements-triton.lock --no-annotate
 
+# PyTorch and Triton, in versions that their own packages do not allow beside each other; and builds for the CPU.
+compile requirements-torch.in requirements-torch.lock --no-annotate --override requirements-torch.in
+.venv/bin/python tools/setup_torch.py lock
+
 compile bench/requirements.in bench/requirements.lock --no-annotate
 
 # npm, as the Node on PyPI carries it; .npmrc keeps the registry's address out.

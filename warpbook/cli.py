@@ -72,7 +72,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     tried.add_argument("--lang", choices=LANGUAGES, help="default: the locale's language")
     judged = commands.add_parser("judge", help="say whether an answer is right and within budget, and if not, why")
     judged.add_argument("name", metavar="ARTICLE/NAME")
-    judged.add_argument("--file", metavar="PATH", type=file, help="the answer (default: my/ARTICLE/NAME.cu)")
+    judged.add_argument("--file", metavar="PATH", type=file, help="the answer (default: my/ARTICLE/NAME.cu, or .py)")
     judged.add_argument("--json", action="store_true", help="print the verdict as JSON, on one line")
     judged.add_argument("--lang", choices=LANGUAGES, help="default: the locale's language")
     judged.add_argument("--seed", type=seed, metavar="N", help="repeat the inputs of the verdict that has this seed")

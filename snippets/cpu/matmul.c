@@ -26,7 +26,7 @@ void ikj(int64_t m, int64_t n, int64_t k, const float* restrict a, const float* 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 
 /* --8<-- [start:v3] */
-enum { TK = 64, TJ = 128 }; /* a tile of B: 64 x 128 floats, 32 KiB, which an L1 holds */
+enum { TK = 16, TJ = 384 }; /* a tile of B: 16 x 384 floats, 24 KiB, which an L1 of 32 KiB holds */
 
 void tiled(int64_t m, int64_t n, int64_t k, const float* restrict a, const float* restrict b, float* restrict c) {
     for (int64_t j0 = 0; j0 < n; j0 += TJ)
@@ -43,14 +43,14 @@ void tiled(int64_t m, int64_t n, int64_t k, const float* restrict a, const float
 
 /* --8<-- [start:v4] */
 typedef float vector __attribute__((vector_size(32), aligned(4), may_alias)); /* eight floats, at any address */
-enum { RI = 4, RJ = 2, LANES = 8 }; /* C in registers: 4 rows of 2 vectors */
+enum { RI = 6, RJ = 2, LANES = 8 }; /* C in registers: 6 rows of 2 vectors */
 #define UNROLLED _Pragma("GCC unroll 8")
 
 static void tile(int64_t n, int64_t k, int64_t depth, const float* a, const float* b, float* c) {
     vector sum[RI][RJ];
     UNROLLED for (int i = 0; i < RI; ++i)
         UNROLLED for (int j = 0; j < RJ; ++j) sum[i][j] = *(const vector*)(c + i * n + j * LANES);
-    for (int64_t p = 0; p < depth; ++p) /* 2 vectors of B and 4 numbers of A serve 8 vector FMAs */
+    for (int64_t p = 0; p < depth; ++p) /* 2 vectors of B and 6 numbers of A serve 12 vector FMAs */
         UNROLLED for (int i = 0; i < RI; ++i)
             UNROLLED for (int j = 0; j < RJ; ++j) sum[i][j] += a[i * k + p] * *(const vector*)(b + p * n + j * LANES);
     UNROLLED for (int i = 0; i < RI; ++i)

@@ -1,4 +1,4 @@
-"""Judge a CUDA kernel: right or wrong, why, at which line, and within its budget of counters.
+"""Judge a CUDA or Triton kernel: right or wrong, why, at which line, and within its budget of counters.
 
 docs/developers/exercises.md describes exercises and verdicts.  The judge needs NumPy, PyCUDA and softcuda, so that it
 also works in a notebook away from the book.
@@ -11,6 +11,7 @@ from warpjudge.exercise import (
     ExerciseError,
     Failure,
     Launch,
+    Programs,
     Random,
     Sizes,
     load,
@@ -27,6 +28,7 @@ __all__ = [
     "Failure",
     "Judge",
     "Launch",
+    "Programs",
     "Random",
     "Sizes",
     "load",

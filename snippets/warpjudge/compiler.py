@@ -10,8 +10,10 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from warpjudge import soft
+from warpjudge.exercise import Exercise, Launch
 
 NAME = "answer.cu"  # what nvcc calls the answer
 CPU_SECONDS = 30
@@ -23,6 +25,18 @@ ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)")
 ERROR = re.compile(rf"^{re.escape(NAME)}\((\d+)\): (?:fatal )?error(?: *#[\w-]+)?\s*:? ?(.*)$", re.MULTILINE)
 
 
+@dataclass(frozen=True)
+class Variant:
+    """A kernel as it is launched. CUDA C++ has one; Triton compiles one for each kind of arguments."""
+
+    ptx: str
+    entry: str  # its name in the PTX
+    names: tuple[str, ...]  # of the parameters that are handed on
+    shared: int = 0  # bytes, dynamic
+    scratch: int = 0  # bytes of global memory for each program
+    hidden: int = 0  # pointers that Triton adds behind the parameters
+
+
 @dataclass
 class Compiled:
     """PTX, or why there is none."""
@@ -30,6 +44,12 @@ class Compiled:
     ptx: str = ""
     errors: list[tuple[int, str]] = field(default_factory=list)  # (line, or 0, and nvcc's words)
     timed_out: bool = False
+    name: str = NAME
+
+    def variant(self, exercise: Exercise, given: dict[str, Any], launch: Launch) -> Variant:
+        """The kernel that a launch with these arguments is of."""
+        names = tuple(one.name for one in exercise.parameters)
+        return Variant(self.ptx, self.kernel(exercise.name) or "", names, launch.shared)
 
     def entries(self) -> dict[str, list[str]]:
         """By mangled name of a kernel: the PTX types of its parameters."""
@@ -124,22 +144,23 @@ class Compilation:
             return Compiled(errors=errors or [(0, line) for line in rest[:1]] or [(0, "no message")])
         ptx = (self.folder / "answer.ptx").read_text("utf-8", "replace")
         done = Compiled(ptx)
-        self._keep(done)
+        if self.kept:
+            keep(self.kept, ptx)
         return done
 
-    def _keep(self, done: Compiled) -> None:
-        if not self.kept:
-            return
-        try:
-            self.kept.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self.kept.with_suffix(f".{os.getpid()}")
-            temporary.write_text(done.ptx, "utf-8")
-            os.replace(temporary, self.kept)
-            old = sorted(self.kept.parent.glob("*.ptx"), key=lambda path: path.stat().st_mtime)
-            for path in old[:-KEPT]:
-                path.unlink(missing_ok=True)
-        except OSError:
-            return  # a disk that is full or read-only keeps nothing
+
+def keep(path: Path, text: str) -> None:
+    """Write what was compiled to `path`; of its kind, the oldest beyond KEPT go."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(text, "utf-8")
+        os.replace(temporary, path)
+        old = sorted(path.parent.glob(f"*{path.suffix}"), key=lambda one: one.stat().st_mtime)
+        for one in old[:-KEPT]:
+            one.unlink(missing_ok=True)
+    except OSError:
+        return  # a disk that is full or read-only keeps nothing
 
 
 def _limits() -> None:

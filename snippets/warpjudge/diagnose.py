@@ -182,11 +182,13 @@ def low_precision(failure: Failure) -> Cause | None:
     for kind, holds in forms.items():
         if coarse[bad].all() and holds[bad].all() and holds.mean() > 0.95:
             return Cause("low-precision", values(failure, int(np.argmax(bad))) | {"kind": kind})
-    near = (error <= np.maximum(failure.bound * 1e5, np.abs(want) * 2.0**-9))[bad].all()
-    if near and failure.exercise.roundings:
+    roundings = failure.exercise.roundings
+    size = failure.bound / max(1, roundings) / (np.finfo(got.dtype).eps / 2)  # of what is rounded
+    near = (error <= np.maximum(np.minimum(failure.bound * 1e5, size / 64), np.abs(want) * 2.0**-9))[bad].all()
+    if near and roundings:
         at = int(np.argmax(np.where(bad, error, -1)))
         about = {"error": f"{error.reshape(-1)[at]:.2g}", "bound": f"{failure.bound.reshape(-1)[at]:.2g}"}
-        return Cause("rounding", values(failure, at) | about | {"roundings": failure.exercise.roundings})
+        return Cause("rounding", values(failure, at) | about | {"roundings": roundings})
     return None
 
 

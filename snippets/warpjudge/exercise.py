@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import re
@@ -28,6 +29,10 @@ TYPES = {
     "short": ("int16", "u16"),
     "__half": ("float16", "b16"),
 }
+# Of the same: what Triton calls the elements of a tensor, and a number.
+TRITON_TENSORS = {"float": "fp32", "double": "fp64", "int": "i32", "long long": "i64", "unsigned char": "u8",
+                  "short": "i16", "__half": "fp16"}  # fmt: skip
+TRITON_NUMBERS = {"float": "fp32", "int": "i32", "long long": "i64"}
 
 
 class ExerciseError(Exception):
@@ -66,6 +71,28 @@ def parse_signature(text: str) -> tuple[str, list[Parameter]]:
     return match[1], parameters
 
 
+def parse_triton_signature(text: str, types: str) -> tuple[str, list[Parameter], list[str]]:
+    """A Triton kernel's name, its tensors and numbers, its constexpr parameters.
+
+    `text`: "def add(x, out, n, BLOCK: tl.constexpr)"; `types`: "const float* x, float* out, int n".
+    """
+    example = 'kernel="def add(x, out, n, BLOCK: tl.constexpr)", types="const float* x, float* out, int n"'
+    try:
+        [found] = ast.parse(f"{text}: pass").body
+        assert isinstance(found, ast.FunctionDef)
+    except (SyntaxError, ValueError, AssertionError):
+        raise ExerciseError(f'kernel="{text}": write it as {example}') from None
+    names = [one.arg for one in found.args.args]
+    constants = [one.arg for one in found.args.args if one.annotation is not None]
+    _, parameters = parse_signature(f"void {found.name}({types})")
+    if [one.name for one in parameters] != [name for name in names if name not in constants]:
+        raise ExerciseError(f'types="{types}": give the parameters of {text} that are no constexpr, in their order')
+    for one in parameters:
+        if one.kind not in (TRITON_TENSORS if one.pointer else TRITON_NUMBERS):
+            raise ExerciseError(f'types="{types}": Triton\'s judge has no {one.kind} for {one.name}')
+    return found.name, parameters, constants
+
+
 @dataclass(frozen=True)
 class Launch:
     """Blocks of a grid and threads of a block, each a number or a tuple (x, y, z); bytes of dynamic shared memory."""
@@ -92,6 +119,20 @@ class Launch:
         x, y, z = self.blocks
         a, b, c = self.threads
         return x * y * z * -(-(a * b * c) // 32)
+
+
+@dataclass(frozen=True, init=False)
+class Programs(Launch):
+    """Programs of a Triton kernel's grid, as `kernel[grid](…, BLOCK=256, num_warps=4)` has them."""
+
+    num_warps: int = 4
+    num_stages: int = 3
+    constants: dict[str, Any] = field(default_factory=dict)
+
+    def __init__(self, grid: int | tuple[int, ...], *, num_warps: int = 4, num_stages: int = 3, **constants: Any):
+        super().__init__(grid, 32 * num_warps)
+        for name, value in (("num_warps", num_warps), ("num_stages", num_stages), ("constants", constants)):
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +192,7 @@ class Exercise:
     """What judge.py assigns to `exercise`; docs/developers/exercises.md explains the fields."""
 
     kernel: str
+    types: str = ""  # of a Triton kernel: its tensors and numbers, as C++ declares them
     sizes: list[int] | list[Size]
     inputs: Callable[..., dict[str, Any]]
     reference: Callable[..., dict[str, Any]]
@@ -162,9 +204,13 @@ class Exercise:
     causes: tuple[Callable[[Failure], Cause | None], ...] = ()
 
     def __post_init__(self) -> None:
-        name, parameters = parse_signature(self.kernel)
+        if self.is_triton:
+            name, parameters, constants = parse_triton_signature(self.kernel, self.types)
+        else:
+            (name, parameters), constants = parse_signature(self.kernel), []
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "parameters", parameters)
+        object.__setattr__(self, "constants", constants)
         if not self.sizes:
             raise ExerciseError(f"{name}: sizes is empty; use sizes(block)")
         if self.linear and self.linear not in {one.name for one in parameters if one.pointer}:
@@ -172,6 +218,12 @@ class Exercise:
 
     name: str = field(init=False, default="")
     parameters: list[Parameter] = field(init=False, default_factory=list)
+    constants: list[str] = field(init=False, default_factory=list)  # constexpr parameters of a Triton kernel
+
+    @property
+    def is_triton(self) -> bool:
+        """Whether an answer is a Triton kernel, in Python; else it is CUDA C++."""
+        return self.kernel.lstrip().startswith("def ")
 
     @property
     def axes(self) -> list[str]:

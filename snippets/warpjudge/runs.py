@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from warpjudge import diagnose
+from warpjudge.compiler import Variant
 from warpjudge.exercise import Cause, Exercise, Failure, Launch, Random, Size, as_size
 
 GUARD = 4096  # bytes, between any two buffers
@@ -35,20 +36,26 @@ class Done:
 
 
 class Device:
-    """softcuda's device with the answer's module loaded."""
+    """softcuda's device with the answer's modules, each loaded when it is first used."""
 
-    def __init__(self, exercise: Exercise, ptx: str, kernel: str) -> None:
+    def __init__(self, exercise: Exercise, code: Any) -> None:
         import pycuda.driver as cuda
 
-        self.cuda, self.exercise, self.ptx, self.kernel = cuda, exercise, ptx.encode(), kernel
+        self.cuda, self.exercise, self.code = cuda, exercise, code
         cuda.init()
         self.context = cuda.Device(0).make_context()
-        self.reload()
+        self.functions: dict[tuple[str, str], Any] = {}
 
     def reload(self) -> None:
-        """The module anew, with what its variables began with."""
-        self.module = self.cuda.module_from_buffer(self.ptx)
-        self.function = self.module.get_function(self.kernel)
+        """The modules anew, with what their variables began with."""
+        self.functions.clear()
+
+    def function(self, variant: Variant) -> Any:
+        key = (variant.ptx, variant.entry)
+        if key not in self.functions:
+            module = self.cuda.module_from_buffer(variant.ptx.encode())
+            self.functions[key] = module.get_function(variant.entry)
+        return self.functions[key]
 
     def run(
         self, given: dict[str, Any], shapes: dict[str, tuple[int, ...]], launch: Launch, poison: int | None = None
@@ -63,10 +70,12 @@ class Device:
             zones.append(cuda.to_device(pattern))
 
         add_guard()
-        arguments = []
+        variant = self.code.variant(self.exercise, given, launch)
+        arguments: list[Any] = []
         for one in self.exercise.parameters:
             if not one.pointer:
-                arguments.append(np.dtype(one.dtype).type(given[one.name]))
+                if one.name in variant.names:
+                    arguments.append(np.dtype(one.dtype).type(given[one.name]))
                 continue
             if one.name in given:
                 whole = np.ascontiguousarray(given[one.name])
@@ -78,8 +87,12 @@ class Device:
                     cuda.memset_d8(buffers[one.name], poison, size)
             add_guard()
             arguments.append(buffers[one.name])
+        if variant.hidden:
+            x, y, z = launch.blocks
+            scratch: Any = cuda.mem_alloc(variant.scratch * x * y * z) if variant.scratch else np.uint64(0)
+            arguments += [scratch, *[np.uint64(0)] * (variant.hidden - 1)]
         try:
-            self.function(*arguments, block=launch.threads, grid=launch.blocks, shared=launch.shared)
+            self.function(variant)(*arguments, block=launch.threads, grid=launch.blocks, shared=variant.shared)
             cuda.Context.synchronize()
         except cuda.Error as error:
             text = str(error)
@@ -171,9 +184,9 @@ def as_message(cause: Cause, size: Size) -> dict[str, Any]:
     }
 
 
-def check(exercise: Exercise, ptx: str, kernel: str, seed: int) -> dict[str, Any]:
+def check(exercise: Exercise, code: Any, seed: int) -> dict[str, Any]:
     """Run at every size. {"inputs": how many were run, "causes": what is wrong, as messages without words}."""
-    device, random = Device(exercise, ptx, kernel), Random(seed)
+    device, random = Device(exercise, code), Random(seed)
     failures: list[tuple[Failure, Size]] = []
     beside: list[dict[str, Any]] = []
     passing: list[Size] = []
@@ -317,9 +330,9 @@ def pairs(got: np.ndarray, reference: np.ndarray) -> dict[str, tuple[int, int]]:
     return found
 
 
-def count(exercise: Exercise, ptx: str, kernel: str, seed: int, size: Size) -> dict[str, Any]:
+def count(exercise: Exercise, code: Any, seed: int, size: Size) -> dict[str, Any]:
     """Launch once at `size`; the profiler writes what it counted."""
-    device, random = Device(exercise, ptx, kernel), Random(seed)
+    device, random = Device(exercise, code), Random(seed)
     given, want = exercise.make(random, size)
     launch = exercise.launch(*size)
     done = device.run(given, shapes_of(want), launch)

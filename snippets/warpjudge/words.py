@@ -48,8 +48,12 @@ def where(value: dict[str, Any], language: str) -> str:
 
 
 def sentence(cause: str, values: dict[str, Any], language: str, size: list[int] | None = None,
-             text: dict[str, str] | None = None, axes: list[str] | None = None) -> str:  # fmt: skip
-    """The sentence of a cause with its values; an exercise's own `text` comes first."""
+             text: dict[str, str] | None = None, axes: list[str] | None = None,
+             triton: bool = False) -> str:  # fmt: skip
+    """The sentence of a cause with its values; an exercise's own `text` comes first.
+
+    `triton`: the answer is a Triton kernel, whose sentences come before those that speak of threads.
+    """
     filled: dict[str, Any] = {}
     for key, value in values.items():
         if key in ("operation", "direction", "space", "stride", "does_first", "does_second"):
@@ -70,7 +74,7 @@ def sentence(cause: str, values: dict[str, Any], language: str, size: list[int] 
     filled["size"] = size_words(size, axes) if size else ""
     if "only" not in filled:
         filled["only"] = ""
-    template = (text or {}).get(language) or table()["cause"][cause][language]
+    template = (text or {}).get(language) or entry(cause, triton)[language]
     line = singular(fill(template, filled).strip()) if language == "en" else fill(template, filled).strip()
     return line.removeprefix("：").removeprefix(": ").rstrip(".。")
 
@@ -81,8 +85,15 @@ def singular(text: str) -> str:
     )
 
 
-def section(cause: str) -> str:
-    return str(table()["cause"].get(cause, {}).get("section", ""))
+def entry(cause: str, triton: bool = False) -> dict[str, str]:
+    """A cause's sentences by language, and its section; empty if it is an exercise's own."""
+    own: dict[str, str] = table()["triton"].get(cause, {}) if triton else {}
+    found: dict[str, str] = own or table()["cause"].get(cause, {})
+    return found
+
+
+def section(cause: str, triton: bool = False) -> str:
+    return entry(cause, triton).get("section", "")
 
 
 def counters(found: dict[str, float], budget: dict[str, float], language: str) -> str:

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from warpjudge import compiler, counters, limits, soft, words
+from warpjudge import compiler, counters, limits, soft, triton_compiler, words
 from warpjudge.exercise import Exercise, ExerciseError, Random, Size, as_size, load
 
 FIRST_ACTS = {"read": "read", "write": "write", "atomic operation": "atomic"}
@@ -26,6 +26,7 @@ MOST_MESSAGES = 5
 PRINTED = 16 << 10
 CHILD_SECONDS = 15
 AT_ONCE = 2  # of several answers
+SLOWER = 2  # Triton than nvcc: it compiles several variants
 AT_LOADS = ("not-counted", "counted-twice", "miscounted", "wrapped")  # named where elements come in
 WRONG_FIRST = ("outside", "input-changed")
 
@@ -50,9 +51,16 @@ def main() -> int:
     os._exit(0)  # without waiting for the thread that reads
 
 
+class MissingTriton(Exception):  # noqa: N818
+    """The answer is a Triton kernel, and Triton is not installed."""
+
+
 def verdict_on(job: dict[str, Any]) -> dict[str, Any]:
     try:
         return Judgement(job).verdict()
+    except MissingTriton:
+        text = words.sentence("no-triton", {}, job.get("language", "en"))
+        return blank(job) | {"verdict": "failed", "messages": [message("failed", "no-triton", text)]}
     except ExerciseError as error:
         return failed(job, str(error))
     except Exception as error:
@@ -158,11 +166,11 @@ class Judgement:
     def verdict(self) -> dict[str, Any]:
         found = blank(self.job)
         source = self.job["source"]
-        if messages := self.refuse(source):
-            return self.done(found | {"verdict": "compile", "messages": messages})
-        compilation = compiler.Compilation(source, self.folder, self.cache, self.job["compile_seconds"])
         self.exercise = load(self.job["folder"])
         self.section, self.axes = self.job.get("section", ""), self.exercise.axes
+        if messages := self.refuse(source):
+            return self.done(found | {"verdict": "compile", "messages": messages})
+        compilation = self.compilation(source)
         import_everything()
         self.compiled = compilation.wait()
         if messages := self.compile_messages():
@@ -175,10 +183,35 @@ class Judgement:
 
     # --- compiling ---
 
+    def compilation(self, source: str) -> compiler.Compilation | triton_compiler.Compilation:
+        """Begin to compile."""
+        self.seconds = self.job["compile_seconds"] * (SLOWER if self.exercise.is_triton else 1)
+        if self.exercise.is_triton:
+            sizes = self.sizes()
+            return triton_compiler.Compilation(source, self.exercise, sizes, self.folder, self.cache, self.seconds)
+        return compiler.Compilation(source, self.folder, self.cache, self.seconds)
+
+    def sizes(self) -> list[Size]:
+        """All at which the kernel will be launched."""
+        return [*self.exercise.all_sizes(Random(self.seed)), *self.counted_sizes()]
+
+    def counted_sizes(self) -> list[Size]:
+        """The budget's size, and one near it that nobody can foresee."""
+        from warpjudge import runs
+
+        if self.exercise.budget is None:
+            return [self.exercise.all_sizes(Random(self.seed))[-1]]
+        secret = runs.secret_budget_size(self.exercise, Random(self.seed ^ 0x5EED))
+        return [as_size(self.exercise.budget.at), *([secret] if secret else [])]
+
     def refuse(self, source: str) -> list[dict[str, Any]]:
+        if self.exercise.is_triton and not triton_compiler.is_there():
+            raise MissingTriton
         bytes_ = len(source.encode())
         if bytes_ > compiler.MOST_BYTES:
             return [self.say("compile", "too-long", {"bytes": bytes_, "limit": compiler.MOST_BYTES})]
+        if self.exercise.is_triton:
+            return []  # triton_child.py looks at the source's syntax tree
         return [
             self.say("compile", "include", {"what": what[:80]}, [line])
             for line, what in compiler.forbidden_includes(source)[:MOST_MESSAGES]
@@ -187,7 +220,9 @@ class Judgement:
     def compile_messages(self) -> list[dict[str, Any]]:
         done = self.compiled
         if done.timed_out:
-            return [self.say("compile", "compile-time", {"seconds": f"{self.job['compile_seconds']:g}"})]
+            return [self.say("compile", "compile-time", {"seconds": f"{self.seconds:g}"})]
+        if isinstance(done, triton_compiler.Compiled):
+            return [self.triton_error(one) for one in done.errors[:MOST_MESSAGES]]
         if done.errors:
             return [
                 self.say("compile", "syntax", {"line": line, "what": what}, [line])
@@ -198,34 +233,38 @@ class Judgement:
         if local := done.local_files():
             return [self.say("compile", "include", {"what": local[0][-80:]})]
         about = {"kernel": self.exercise.name, "signature": self.exercise.kernel}
-        self.kernel = done.kernel(self.exercise.name) or ""
-        if not self.kernel:
+        kernel = done.kernel(self.exercise.name) or ""
+        if not kernel:
             return [self.say("compile", "no-kernel", about)]
-        if done.entries()[self.kernel] != [one.ptx for one in self.exercise.parameters]:
+        if done.entries()[kernel] != [one.ptx for one in self.exercise.parameters]:
             return [self.say("compile", "signature", about)]
         return []
+
+    def triton_error(self, one: dict[str, Any]) -> dict[str, Any]:
+        """What Triton, Python or the look at the syntax tree objects to."""
+        line = int(one.get("line", 0))
+        about = {"kernel": self.exercise.name, "signature": self.exercise.kernel, "line": line}
+        what = " ".join(str(one.get("what", "")).split())[:300]
+        cause = one["cause"] if line or one["cause"] != "syntax" else "compiler"
+        return self.say("compile", cause, about | {"what": what}, [line] if line else [])
 
     def say(
         self, kind: str, cause: str, values: dict[str, Any], lines: list[int] | None = None,
         size: list[int] | None = None, text: dict[str, str] | None = None, section: str = "",
     ) -> dict[str, Any]:  # fmt: skip
-        sentence = words.sentence(cause, values, self.language, size, text, self.axes)
-        return message(kind, cause, sentence, lines, section or words.section(cause) or self.section)
+        triton = self.exercise.is_triton
+        sentence = words.sentence(cause, values, self.language, size, text, self.axes, triton)
+        return message(kind, cause, sentence, lines, section or words.section(cause, triton) or self.section)
 
     # --- running ---
 
     def run(self) -> dict[str, Any]:
-        from warpjudge import runs
-
-        random, exercise = Random(self.seed ^ 0x5EED), self.exercise
-        sizes = exercise.all_sizes(Random(self.seed))
-        counted = [as_size(exercise.budget.at) if exercise.budget else sizes[-1]]
+        sizes, counted = self.exercise.all_sizes(Random(self.seed)), self.counted_sizes()
         if self.job["mode"] == "run":
+            counted = counted[:1]
             small = next((size for size in sizes if max(size) >= 32), sizes[-1])
             checker = Child("check", self.folder, lambda: self.count_once(small))
         else:
-            if (secret := runs.secret_budget_size(exercise, random)) is not None:
-                counted.append(secret)
             checker = Child("check", self.folder, self.do_check)
         profiler = Child("profile", self.folder, lambda: self.do_count(counted))
         checked = checker.wait()
@@ -240,14 +279,12 @@ class Judgement:
     def do_check(self) -> dict[str, Any]:
         from warpjudge import runs
 
-        return runs.check(self.exercise, self.compiled.ptx, self.kernel, self.seed)
+        return runs.check(self.exercise, self.compiled, self.seed)
 
     def do_count(self, sizes: list[Size]) -> dict[str, Any]:
         from warpjudge import runs
 
-        return {
-            "runs": [runs.count(self.exercise, self.compiled.ptx, self.kernel, self.seed + 1, one) for one in sizes]
-        }
+        return {"runs": [runs.count(self.exercise, self.compiled, self.seed + 1, one) for one in sizes]}
 
     def ran(self, checked: dict[str, Any], profile: dict[str, Any], checker: Child, size: Size) -> dict[str, Any]:
         """What a run showed: outputs and findings at a small size, counters at the budget's."""
@@ -272,7 +309,7 @@ class Judgement:
     def count_once(self, size: Size) -> dict[str, Any]:
         from warpjudge import runs
 
-        return runs.count(self.exercise, self.compiled.ptx, self.kernel, self.seed, size)
+        return runs.count(self.exercise, self.compiled, self.seed, size)
 
     # --- what was found ---
 
@@ -374,7 +411,7 @@ class Judgement:
         return launches, self.rows(launches[0]) if launches else []
 
     def rows(self, launch: Any) -> list[dict[str, Any]]:
-        return counters.rows(launch.lines(), launch.raw["operations"], compiler.NAME)
+        return counters.rows(launch.lines(), launch.raw["operations"], self.compiled.name)
 
     def counters(self, launches: list[Any], one: dict[str, Any]) -> dict[str, float]:
         return counters.of(launches[0].metrics, launches[0].raw["operations"], one.get("warps", 1))
@@ -394,7 +431,7 @@ class Judgement:
                 kind = "race-one-instruction"
             if kind in ("interrupted", "timeout") or "still ran after" in one.get("message", ""):
                 continue
-            lines = [who["line"] for who in (first, second) if who and who["file"].endswith(compiler.NAME)]
+            lines = [who["line"] for who in (first, second) if who and who["file"].endswith(self.compiled.name)]
             values: dict[str, Any] = {
                 "space": one.get("space", "global"),
                 "what": one.get("message", one.get("text", "")),
@@ -402,6 +439,7 @@ class Judgement:
             for key, who, line in (("first", first, "line"), ("second", second, "other_line")):
                 if who:
                     values |= {key: person(who, one), line: who["line"], f"does_{key}": acts(who)}
+                    values[f"{key}_program"] = short(list(who["block"]))
             cause = kind if kind in words.table()["cause"] and first else "fault"
             if cause == "fault":
                 values["what"] = " ".join(str(values["what"]).split())[:300]
@@ -413,14 +451,15 @@ class Judgement:
 
 def person(who: dict[str, Any], finding: dict[str, Any]) -> dict[str, Any]:
     """A thread, and its block where there are several."""
-
-    def short(numbers: list[int]) -> str:
-        while len(numbers) > 1 and numbers[-1] == 0:
-            numbers = numbers[:-1]
-        return str(numbers[0]) if len(numbers) == 1 else "(" + ", ".join(map(str, numbers)) + ")"
-
     several = finding.get("grid", [1]) != [1, 1, 1]
     return {"thread": short(list(who["thread"])), "block": short(list(who["block"])) if several else ""}
+
+
+def short(numbers: list[int]) -> str:
+    """2, or (2, 1): without the zeros behind."""
+    while len(numbers) > 1 and numbers[-1] == 0:
+        numbers = numbers[:-1]
+    return str(numbers[0]) if len(numbers) == 1 else "(" + ", ".join(map(str, numbers)) + ")"
 
 
 def acts(who: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from unchanged import CODE, code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SNIPPETS = ROOT / "snippets"
+PACKAGES = [f".cache/torch/packages/{name}-*.dist-info/METADATA" for name in ("torch", "triton")]  # their versions
 
 
 def of_article(article: str, code: str = "") -> list[str]:
@@ -23,6 +24,9 @@ def of_article(article: str, code: str = "") -> list[str]:
         todo += [one for one in every if any(f"{one}/" in text or f'"{one}"' in text for text in texts)]
         texts = []
     folders = [f"snippets/{one}" for one in used]
+    files = (path for one in used for path in (SNIPPETS / one).glob("*.py"))
+    if "packages=" in code or any("packages=" in path.read_text("utf-8") for path in files):
+        folders += PACKAGES
     return [*folders, "snippets/*.py", f"records/*/{article}.json", f"records/*/*/{article}.json"]
 
 

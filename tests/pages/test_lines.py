@@ -6,7 +6,8 @@ import depends
 import pytest
 
 from warpbook.book import BookError, here
-from warpbook.records import lines
+from warpbook.records import lines, packages
+from warpbook.run.run import LackingError
 from warpbook.source.pages import pair_of_pages
 
 BOOK = here()
@@ -32,9 +33,13 @@ def test_lines_are_counted_as_recorded(article: str, program: str) -> None:
     pages = pair_of_pages(BOOK, article)
     try:
         now = lines.measure(pages[0], lines.wanted(pages), program)
+    except LackingError as error:
+        pytest.skip(str(error).rpartition(": ")[2])
     except BookError as error:
         pytest.fail(f"{error}\n{getattr(error, 'traceback', '')}", pytrace=False)
-    assert now == lines.read(BOOK, article)[program]
+    kept = lines.read(BOOK, article)[program]
+    assert now["code"] == kept["code"]
+    assert now["launches"] == kept["launches"], packages.apart(kept, now.get("packages", {}))
 
 
 @pytest.mark.parametrize("article", ARTICLES)

@@ -102,7 +102,8 @@ def test_a_solution_is_only_where_it_is_folded(book: Book, site: Path) -> None:
     kinds = (".html", ".md", ".txt", ".json", ".ipynb", ".js", ".xml")
     texts = {file: text_of(file) for file in site.rglob("*") if file.suffix in kinds}
     for one in exercises.all(book):
-        answer = squeezed(one.solution.partition(exercises.BEGIN)[2].partition(exercises.END)[0])
+        begin, end = (exercises.marked(mark, one.suffix) for mark in (exercises.BEGIN, exercises.END))
+        answer = squeezed(one.solution.partition(begin)[2].partition(end)[0])
         stem = url(book.page_of(one.article, "en") or Path(), book.docs / "en").removesuffix("/")
         pages = [site / place / stem / "index.html" for place in ("", "zh/")]
         books = [site / place / f"{stem}.ipynb" for place in ("", "zh/")]

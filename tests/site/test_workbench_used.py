@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from background import background
-from workbench_book import EXERCISE, make_book
+from warpjudge import triton_compiler
+from workbench_book import EXERCISE, TRITON, make_book
 
 from warpbook.book import Book, here
 from warpbook.site import workbench
@@ -32,7 +33,7 @@ def reading(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
         background(
             [sys.executable, "-m", "warpbook", "serve", "--port", "0"],
             cwd=small.root,
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**os.environ, "PYTHONPATH": paths, "WARPBENCH_PACKAGES": str(triton_compiler.packages())},
             stdout=file,
             stderr=subprocess.STDOUT,
         ) as process,
@@ -61,3 +62,19 @@ def test_an_exercise_is_solved_in_the_page(reading: tuple[Book, str], look: Call
     assert answer.read_text("utf-8") == solution
     assert json.loads((small.root / "my" / ".progress.json").read_text("utf-8"))[EXERCISE]["done"]
     assert not list(Path(small.root / "my").rglob(".*.cu.*"))
+
+
+def test_a_triton_kernel_is_written_in_the_page(reading: tuple[Book, str], look: Callable[..., None]) -> None:
+    """Python's colours and indentation; wrong and right, at its lines; without Triton, what to do."""
+    small, url = reading
+    folder = here().root / "exercises" / TRITON
+    wrong = (folder / "mistakes" / "store-without-mask.py").read_text("utf-8")
+    answers = {
+        "solution": (folder / "solution.py").read_text("utf-8"),
+        "wrong": wrong,
+        "line": next(n for n, line in enumerate(wrong.splitlines(), 1) if "<-- here" in line),
+        "lacking": not triton_compiler.is_there(),
+    }
+    look("workbench_python.mjs", url, {"path": "triton/", **answers})
+    if triton_compiler.is_there():
+        assert (small.root / "my" / f"{TRITON}.py").read_text("utf-8") == answers["solution"]

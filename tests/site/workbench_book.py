@@ -1,4 +1,4 @@
-"""A book of two pages with an exercise and a kernel that a program uses, for the tests of the workbench."""
+"""A book of three pages with two exercises and a kernel that a program uses, for the tests of the workbench."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from warpbook.book import Book, write_text
 
 EXERCISE = "memory-access/eight-per-thread"
+TRITON = "triton/vector-add"  # whose answer is Python
 KERNEL = """// Doubles.
 // --8<-- [start:double]
 extern "C" __global__ void twice(float* x, int n) {
@@ -39,16 +40,22 @@ PAGE = """# Memory {{ #memory }}
 
 {{{{ exercise:{exercise} }}}}
 """
+TRITON_PAGE = """# Triton {{ #triton }}
+
+## Masks {{ #masks }}
+
+{{{{ exercise:{exercise} }}}}
+"""
 
 
 def make_book(book: Book, root: Path) -> Book:
     """With the theme and the code of `book`, under `root`."""
-    for name in ("warpbook", "theme", "snippets/warpjudge", f"exercises/{EXERCISE}"):
+    for name in ("warpbook", "theme", "snippets/warpjudge", f"exercises/{EXERCISE}", f"exercises/{TRITON}"):
         shutil.copytree(book.root / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(book.snippets / "warpbench.py", root / "snippets")
     (root / "node_modules").symlink_to(book.root / "node_modules")
     for name, home in (("mkdocs.yml", "Home"), ("mkdocs.zh.yml", "首页")):
-        nav = f"nav:\n  - {home}: index.md\n  - Memory: memory-access.md\n"
+        nav = f"nav:\n  - {home}: index.md\n  - Memory: memory-access.md\n  - Triton: triton.md\n"
         config = (book.root / name).read_text("utf-8")
         (root / name).write_text(re.sub(r"^nav:\n(.*\n)*?(?=\n)", nav, config, flags=re.MULTILINE), "utf-8")
     texts = {
@@ -57,6 +64,8 @@ def make_book(book: Book, root: Path) -> Book:
         "docs/zh/index.md": "# 首页\n",
         "docs/en/memory-access.md": PAGE.format(heading="Exercises", exercise=EXERCISE),
         "docs/zh/memory-access.md": PAGE.format(heading="练习", exercise=EXERCISE),
+        "docs/en/triton.md": TRITON_PAGE.format(exercise=TRITON),
+        "docs/zh/triton.md": TRITON_PAGE.format(exercise=TRITON),
         "snippets/memory-access/twice.cu": KERNEL,
         "snippets/memory-access/twice.py": PROGRAM,
     }

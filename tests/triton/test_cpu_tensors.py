@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-# PyTorch's CPU wheels are not on PyPI, and those that are bring 3 GB: this stands in for it.
+# PyPI has no build of PyTorch for the CPU: this stands in for it where `make setup-torch` was not called.
 STAND_IN = """
 import sys, types
 import numpy as np
@@ -67,7 +67,7 @@ print("right")
 @pytest.fixture(params=["stand-in", "PyTorch"])
 def torch(request):
     if request.param == "PyTorch" and importlib.util.find_spec("torch") is None:
-        pytest.skip("PyTorch is not installed: put a CPU wheel on PYTHONPATH")
+        pytest.skip("needs PyTorch, which `make setup-torch` installs")
     return {"stand-in": STAND_IN, "PyTorch": REAL}[request.param]
 
 

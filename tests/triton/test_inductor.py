@@ -8,7 +8,7 @@ import json
 import pytest
 
 needs_torch = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: put a CPU wheel on PYTHONPATH"
+    importlib.util.find_spec("torch") is None, reason="needs PyTorch, which `make setup-torch` installs"
 )
 
 

@@ -133,6 +133,16 @@ def test_bars_up_to_one_of_them_keep_the_scale_of_all(values):
         draw(f"{named} upto=copy.rate", "x", "en", values)
 
 
+def test_a_ladder_of_flops_names_its_reference(values, small):
+    rates = {name: (number, "flop/s") for name, number in (("v0.flops", 1e12), ("v1.flops", 3e12), ("lib.flops", 4e12))}
+    recorded.keep(small, "nvidia-h200", "y", {"y/ladder.py": program(rates | {"v0.time": (1.0, "s")})})
+    whole = draw("ladder reference=lib.flops", "y", "en", Values(small))
+    assert [row[0] for row in rows(whole)[1:]] == ["v0", "v1", "lib"]
+    assert "Measured on NVIDIA H200; the dashed line is lib" in whole
+    part = draw("ladder reference=lib.flops upto=v1", "y", "en", Values(small)).replace("\u00a0", " ")
+    assert "v0 1.00 TFLOP/s, 25.0 %; v1 3.00 TFLOP/s, 75.0 %</desc>" in part
+
+
 def profiled(kernel: str, loads: float, hits: float = 50.0) -> dict:
     metrics = {
         "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": loads / 32,
@@ -153,15 +163,6 @@ def test_traffic_counts_additions_to_global_memory_as_stores(small):
     assert "stored, added" in made
 
 
-def test_traffic_says_where_the_bytes_written_to_dram_were_not_counted(small):
-    launch = profiled("a", KIB**2)
-    del launch["metrics"]["dram__bytes_write.sum"]
-    recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py --profile": [launch]})
-    made = draw("traffic a", "x", "en", Values(small)).replace("\u00a0", " ")
-    assert rows(made)[1:] == [["a", "1 MiB", "0 B", "50.0 %", "256 MiB", "not counted"]]
-    assert texts(made).count("not counted") == 1 and texts(made).count("stored") == 1
-
-
 def test_traffic_is_drawn_as_the_counters_have_it(small):
     launches = [profiled("a", 2040 * KIB**2, 80.01), profiled("b", 256 * KIB**2)]
     recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py --profile": launches})
@@ -175,6 +176,15 @@ def test_traffic_is_drawn_as_the_counters_have_it(small):
         draw("traffic c", "x", "en", Values(small))
     with pytest.raises(BookError, match="4 kernels do not fit side by side"):
         draw("traffic a b a b", "x", "en", Values(small))
+
+
+def test_traffic_says_what_was_not_counted(small):
+    lacks = profiled("a", 256 * KIB**2)
+    del lacks["metrics"]["dram__bytes_write.sum"]
+    recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py --profile": [lacks]})
+    made = draw("traffic a", "x", "en", Values(small)).replace("\u00a0", " ")
+    assert rows(made)[1:] == [["a", "256 MiB", "0 B", "50.0 %", "256 MiB", "–"]]
+    assert "not counted" in made and made.count("var(--wb-reference)") == 1
 
 
 def test_bars_are_values_by_name(values):

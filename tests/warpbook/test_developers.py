@@ -20,7 +20,7 @@ BOOK = here()
 ROOTS = (BOOK.root, BOOK.root / "warpbook")  # what paths are written from
 PAGES = {path.stem: path.read_text("utf-8") for path in BOOK.developers()}
 WRITTEN = re.compile(r"`\{\{ ([a-z]+)(?::[^}]*?)? \}\}`")
-MARKS = {name for name in ("quoted", "counted") if prose.is_mark(f"{name}: 1")}
+MARKS = {name for name in ("quoted", "counted") if prose.is_mark(f"{name}: 1")} | {"tried"}  # in a sentence
 
 
 def rows(page: str) -> list[str]:

@@ -29,7 +29,7 @@ from warpbook.exports import notebooks, plain
 from warpbook.pipeline.extension import parse
 from warpbook.records import records
 from warpbook.records.values import Values
-from warpbook.run.compare import difference
+from warpbook.run.compare import difference, lacked
 from warpbook.source.pages import Page
 
 BOOK = here()
@@ -89,6 +89,7 @@ def run_in_jupyter(text: str, elsewhere: Path, folder: Path) -> list[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
     env |= {"SOFTCUDA": "force", "PATH": f"{elsewhere / 'bin'}:{os.defpath}", "IPYTHONDIR": str(folder / "ipython")}
     env |= {f"JUPYTER_{what}_DIR": str(folder / "jupyter") for what in ("CONFIG", "DATA", "RUNTIME")}
+    env |= {"WARPBENCH_PACKAGES": str(BOOK.root / ".cache" / "torch" / "packages")}  # lent, too, where they are
     python = elsewhere / "bin" / "python"
     known = subprocess.run([python, "-c", "import warpbench"], cwd=empty, env=env, capture_output=True)
     assert known.returncode, "the environment outside of the repository knows its helper"
@@ -151,9 +152,15 @@ def test_an_article_s_notebook_prints_what_is_recorded(article, elsewhere, tmp_p
     kept = [entry["stdout"] for entry in record["blocks"]["printed"]]
     assert len(blocks) == len(kept)
     name = (records.device_name(record),)
-    found = [difference(f"cell {i}", *pair, name) for i, pair in enumerate(zip(kept, blocks, strict=True))]
+    found = [
+        difference(f"cell {i}", *pair, name)
+        for i, pair in enumerate(zip(kept, blocks, strict=True))
+        if not lacked(pair[1])
+    ]
     assert [one for one in found if one] == []
     assert outputs[0] == "device: NVIDIA H200 (softcuda)\n"
+    if any(map(lacked, blocks)):
+        pytest.skip("needs PyTorch and Triton, which `make setup-torch` installs")
 
 
 def test_a_cell_that_the_device_cannot_serve_is_skipped_and_says_so(small, write, elsewhere, tmp_path):

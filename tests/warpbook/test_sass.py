@@ -177,13 +177,28 @@ def test_counts(page, what, number):
     assert sass.count(sass.entry_of(page.book, "x", WANTED), what) == number
 
 
-def test_the_main_loop_is_the_longest_of_the_innermost():
-    def listing(*texts: str) -> list[Instruction]:
-        return [Instruction.read(f"{16 * i:04x};;{text}") for i, text in enumerate(texts)]
+def listing(*texts: str) -> list[Instruction]:
+    return [Instruction.read(f"{16 * i:04x};;{text}") for i, text in enumerate(texts)]
 
+
+def test_the_main_loop_is_the_one_with_the_most_arithmetic():
     nested = listing("L1;NOP", "L2;FADD R1", ";@P0 BRA L2", "L3;FMUL R1", ";FMUL R2", ";@P0 BRA L3", ";@P1 BRA L1")
     assert [one.opcode for one in sass.main_loop(nested)] == ["FMUL", "FMUL", "BRA"]
     assert sass.main_loop(listing(";@P0 BRA L1", "L1;EXIT")) == []
+
+
+def test_a_long_loop_that_only_loads_is_not_the_main_loop():
+    """As in a matrix product: the loop over K fills a tile in a loop of its own, and computes in another or in none."""
+    loads = ["L2;LDG.E R1", ";STS [R2], R1", ";IADD3 R3", ";IADD3 R4", ";ISETP P0", ";@P0 BRA L2"]
+    inner = listing("L1;BAR", *loads, "L3;FFMA R1", ";FFMA R2", ";@P0 BRA L3", ";@P1 BRA L1")
+    assert [one.opcode for one in sass.main_loop(inner)] == ["FFMA", "FFMA", "BRA"]
+    unrolled = listing("L1;BAR", *loads, ";FFMA R1", ";FFMA R2", ";@P1 BRA L1")
+    assert [one.opcode for one in sass.main_loop(unrolled)] == ["BAR", "FFMA", "FFMA", "BRA"], "without the loads"
+
+
+def test_without_arithmetic_the_main_loop_is_the_longest_of_the_innermost():
+    outer = listing("L1;NOP", ";NOP", ";NOP", ";NOP", "L2;LDG.E R1", ";IADD3 R1", ";@P0 BRA L2", ";NOP", ";@P1 BRA L1")
+    assert [one.opcode for one in sass.main_loop(outer)] == ["LDG.E", "IADD3", "BRA"]
 
 
 def test_a_count_in_a_sentence_comes_from_the_record(page):

@@ -25,6 +25,8 @@ def known():
         ("en", "Most branches part a warp.", ["part a warp"]),
         ("en", "Nothing here. A device allows 1024 threads per block.", []),
         ("en", '`aloud`, "aloud" and [so](aloud.md)', []),
+        ("en", "It reaches 3 TFLOP/s, not 4 Tflop/s.", ["Tflop/s"]),
+        ("zh", "线程束里的每个通道；图像有三个通道。", ["线程束里的每个通道"]),
         ("zh", "执行次序没有人承诺。", ["没有人承诺"]),
         ("zh", "反汇编机器\n码。", ["机器码"]),
         ("zh", "屏障和内存栅栏，分块，显存，SASS。", []),

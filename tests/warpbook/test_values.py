@@ -58,6 +58,18 @@ def values(small):
     return Values(small)
 
 
+def test_a_count_of_softcuda_stands_beside_any_devices_numbers(small):
+    counts = {"softcuda__passes.sum": 32}
+    recorded.keep(small, "nvidia-h200", "x", {"x/a.py": {}}, counters={"x/a.py": [recorded.launch("k", METRICS)]})
+    recorded.keep(small, "softcuda", "x", {"x/a.py": {}}, counters={"x/a.py": [recorded.launch("k", counts)]})
+    for device in ("nvidia-h200", "softcuda"):
+        made = render("softcuda#k.softcuda__passes.sum", "x", "en", Values(small, device))
+        assert ">32</a>" in made and "counted by" in made and "records/softcuda/x.json" in made
+    assert ">4</a>" in render("softcuda#k.softcuda__passes.sum / 8", "x", "en", Values(small))
+    with pytest.raises(BookError, match=r'kernel "k" was not asked for "stalls\.ratio"'):
+        render("softcuda#k.stalls.ratio", "x", "en", Values(small))
+
+
 def test_a_value_says_where_it_was_measured(values):
     made = render("v0.time", "x", "en", values, "../")
     assert ">4.00\u00a0ms</a>" in made

@@ -18,7 +18,7 @@ def text(book) -> str:
     return (book.root / ".github" / "workflows" / "book.yml").read_text("utf-8")
 
 
-@pytest.fixture(scope="module", params=["book.yml", "links.yml", "wheel.yml"])
+@pytest.fixture(scope="module", params=["book.yml", "links.yml", "newest.yml", "wheel.yml"])
 def each(book, request) -> str:
     return (book.root / ".github" / "workflows" / request.param).read_text("utf-8")
 
@@ -109,7 +109,17 @@ def test_what_is_published_is_what_a_browser_has_opened(text):
     assert built < looked < kept and steps.count("make site") == 1
     assert jobs["site"]["steps"][kept]["with"] == {"path": "site"}
     assert not jobs["site"]["steps"][looked].keys() & {"if", "continue-on-error"}
-    assert jobs["deploy"]["needs"] == "site" and jobs["site"]["needs"] == "test"
+    assert jobs["deploy"]["needs"] == "site" and jobs["site"]["needs"] == ["test", "torch"]
+
+
+@pytest.mark.parametrize("file", ["book.yml", "newest.yml"])
+def test_pytorch_comes_from_an_index_that_a_variable_names(book, file):
+    """PyPI has no build for the CPU; without the variable Triton is tested alone, and nothing large is downloaded."""
+    job = yaml.safe_load((book.root / ".github" / "workflows" / file).read_text("utf-8"))["jobs"]["torch"]
+    assert job["env"]["PIP_EXTRA_INDEX_URL"] == "${{ vars.TORCH_INDEX }}"
+    assert job["env"]["ONLY"] == "${{ vars.TORCH_INDEX == '' && 'triton' || '' }}"
+    runs = [step["run"] for step in job["steps"] if step.get("run", "").startswith("make ")]
+    assert runs[0].startswith("make setup-torch") and "make test-triton" in runs
 
 
 def test_colab_opens_what_is_pushed(text, book, tmp_path, write):

@@ -2,7 +2,7 @@
 // page loads when its reader first wants to edit.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { cpp } from "@codemirror/lang-cpp";
-import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, GutterMarker, drawSelection, gutter, gutterLineClass, highlightActiveLine, keymap, lineNumbers, WidgetType } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -16,6 +16,60 @@ const colours = HighlightStyle.define([
   { tag: [tags.processingInstruction, tags.meta], color: hl("special") },
   { tag: [tags.function(tags.variableName), tags.function(tags.definition(tags.variableName))], color: hl("function") },
 ]);
+
+// Python, for Triton kernels: what the colours tell apart, and where the next line begins.
+const KEYWORDS = new Set("and as assert break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(" "));
+const CONSTANTS = new Set(["True", "False", "None"]);
+const LEAVES = new Set(["return", "pass", "break", "continue", "raise"]);
+const python = StreamLanguage.define({
+  name: "python",
+  startState: () => ({ quote: "", indent: 0, opens: false, leaves: false, depth: 0 }),
+  token(stream, state) {
+    if (state.quote) return inString(stream, state);
+    if (stream.sol() && !state.depth && stream.match(/^\s*[^\s#]/, false)) [state.indent, state.opens, state.leaves] = [stream.indentation(), false, false];
+    if (stream.eatSpace()) return null;
+    if (stream.match(/^#.*/)) return "comment";
+    state.opens = stream.peek() === ":";
+    const quote = stream.match(/^[rbfu]{0,2}("""|\'\'\'|"|')/i);
+    if (quote) {
+      state.quote = quote[1];
+      return inString(stream, state);
+    }
+    if (stream.match(/^@[\w.]+/)) return "meta";
+    if (stream.match(/^(?:0[xbo][\da-f_]+|(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)/i)) return "number";
+    const word = stream.match(/^[\p{L}_][\p{L}\p{N}_]*/u)?.[0];
+    if (!word) {
+      const one = stream.next();
+      state.depth = Math.max(0, state.depth + ("([{".includes(one) ? 1 : ")]}".includes(one) ? -1 : 0));
+      return null;
+    }
+    if (LEAVES.has(word)) state.leaves = true;
+    if (KEYWORDS.has(word)) return "keyword";
+    if (CONSTANTS.has(word)) return "bool";
+    return stream.match(/^\s*\(/, false) ? "variableName.function" : "variableName";
+  },
+  blankLine: () => {},
+  indent: (state, after, context) => {
+    if (state.quote) return null;
+    if (state.depth) return /^\s*[)\]}]/.test(after) ? state.indent : state.indent + context.unit;
+    return Math.max(0, state.indent + (state.opens ? context.unit : state.leaves ? -context.unit : 0));
+  },
+  languageData: { commentTokens: { line: "#" }, closeBrackets: { brackets: ["(", "[", "{"] } },
+});
+
+function inString(stream, state) {
+  while (!stream.eol()) {
+    if (stream.match(state.quote)) {
+      state.quote = "";
+      return "string";
+    }
+    if (stream.next() === "\\") stream.next();
+  }
+  if (state.quote.length === 1) state.quote = ""; // it does not go on in the next line
+  return "string";
+}
+
+const MODES = { cuda: cpp, python: () => python };
 
 const look = EditorView.theme({
   "&": { backgroundColor: "var(--md-code-bg-color)", color: "var(--md-code-fg-color)", fontSize: "var(--wb-code-size, .68rem)" },
@@ -93,8 +147,8 @@ function placed(doc, { messages, counters }) {
 
 // -- an editor ----------------------------------------------------------------------------------------------------------------
 
-/** An editor in `parent`. `label` names it, `hint` is the id of what describes it; `leave` is called at Escape, `submit` at Ctrl+Enter. */
-export function open(parent, { text, label, hint, change, submit, leave }) {
+/** An editor in `parent` for code in `language`. `label` names it, `hint` is the id of what describes it; `leave` is called at Escape, `submit` at Ctrl+Enter. */
+export function open(parent, { text, language = "cuda", label, hint, change, submit, leave }) {
   const run = (call) => () => (call(), true);
   const view = new EditorView({
     parent,
@@ -102,7 +156,7 @@ export function open(parent, { text, label, hint, change, submit, leave }) {
       doc: text,
       extensions: [
         lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), indentUnit.of("    "),
-        cpp(), syntaxHighlighting(colours), look, found,
+        MODES[language](), syntaxHighlighting(colours), look, found,
         gutter({ class: "wb-bench__counters", side: "after", markers: (view) => view.state.field(found).counters }),
         keymap.of([{ key: "Escape", run: run(leave) }, { key: "Mod-Enter", run: run(submit) }, indentWithTab, ...defaultKeymap, ...historyKeymap]),
         EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": hint, tabindex: "0", spellcheck: "false", autocapitalize: "off", translate: "no" }),

@@ -97,9 +97,9 @@ class Bench {
       element("div", { className: "wb-bench__head" }, element("span", {}, file), this.note), this.place, this.bar, this.hint, this.status, this.found);
   }
 
-  async open(text, { change, submit }) {
+  async open(text, { change, submit, language }) {
     const { open } = await editorModule();
-    this.editor = open(this.place, { text, label: SAYS.editor(this.file), hint: this.hint.id, change, submit, leave: () => this.main.focus() });
+    this.editor = open(this.place, { text, language, label: SAYS.editor(this.file), hint: this.hint.id, change, submit, leave: () => this.main.focus() });
     this.editor.focus();
   }
 
@@ -218,7 +218,7 @@ function exercise(box, about) {
       [kept] = await Promise.all([ask("open", { exercise: name }), editorModule()]);
     } catch (error) {
       start.disabled = false;
-      row.append(element("p", { className: "wb-bench__keys", role: "alert" }, error.message));
+      row.replaceChildren(start, element("p", { className: "wb-bench__keys", role: "alert" }, ...coded(error.message)));
       return;
     }
     const draft = remembered(`draft:${name}`);
@@ -234,7 +234,7 @@ function exercise(box, about) {
       clearTimeout(timer);
       timer = setTimeout(save, 800);
     };
-    await bench.open(draft ?? kept.source, { change, submit: () => work("judge") });
+    await bench.open(draft ?? kept.source, { change, submit: () => work("judge"), language: kept.language });
     if (draft !== null && draft !== kept.source) bench.note.textContent = SAYS.draft;
     else remember(`draft:${name}`, null);
 

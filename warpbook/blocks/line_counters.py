@@ -6,6 +6,7 @@ An author writes, under a listing of CUDA code and on a line of its own,
     {{ lines:reduce_v0#2 }}           its second
     {{ lines:rolled_v0@branch.py }}   its first launch by a program of the article
 
+A kernel may be Triton's as well, in a listing of Python.
 `make record` runs the page, and each such program, under `softcuda profile` and keeps the counts of these launches in
 records/softcuda/lines/<article>.json, with the hash of the code that made them and the text of each line. The tests run
 them again: they are the same in every run, so they must be equal.
@@ -21,9 +22,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from warpbook.blocks.outputs import versions
 from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.records import records
-from warpbook.records.lines import Counts, Wanted, parse, read
+from warpbook.records.lines import Counts, Wanted, parse, place, read
 from warpbook.source.pages import Block, Line, Page
 
 # -- the record --------------------------------------------------------------------------------------------------------
@@ -47,6 +49,7 @@ WORDS = {
         "lanes": "active lanes",
         "diverged": "diverged",
         "total": "all",
+        "made": " Made with {}.",
         "legend": "{kernel}, {launch}grid {grid}, block {block}, counted by softcuda. "
         '<a href="{root}profile-your-kernel/#lines">What each column means</a>',
     },
@@ -65,6 +68,7 @@ WORDS = {
         "lanes": "活跃 lane",
         "diverged": "分化的分支",
         "total": "合计",
+        "made": "所用版本：{}。",
         "legend": "{kernel}，{launch}网格 {grid}，线程块 {block}，由 softcuda 计数。"
         '<a href="{root}profile-your-kernel/#lines">各列的含义</a>',
     },
@@ -91,14 +95,14 @@ def fold_out(page: Page, language: str, one: Wanted, listing: Block | None, root
     """The listing's lines with their counts, under it and folded."""
     book, words = page.book, WORDS[language]
     root = f"{root.rstrip('/')}/" if root else ""
-    if listing is None or listing.language not in ("cuda", "cpp", "c"):
+    if listing is None or not shows_kernel(listing):
         raise BookError(f"lines of {one.kernel} stand under no listing of a kernel")
     what = f"snippets/{one.program}" if one.program else "the page"
     entry = read(book, page.article).get(one.program, {})
     if one.key not in entry.get("launches", {}):
         raise BookError(f"no lines of {one.key} in {what}; {records.remedy(SOFTCUDA, page.article)}")
     launch = entry["launches"][one.key]
-    shown = lines_of(listing.lines, launch)
+    shown = lines_of(page, listing.lines, launch)
     if not shown:
         raise BookError(f"no line of this listing was run by launch {one.key} in {what}")
     table = drawn(shown, launch["total"], (*EQUAL, *COUNTED), words, root)
@@ -110,6 +114,8 @@ def fold_out(page: Page, language: str, one: Wanted, listing: Block | None, root
         block="×".join(map(str, launch["block"])),
         root=root,
     )
+    if used := versions(book, entry, language):
+        legend += words["made"].format(html.escape(used))
     name = f"{one.kernel} · {which}" if which else one.kernel
     label = f"{words['summary']}: {name}"
     return (
@@ -118,6 +124,11 @@ def fold_out(page: Page, language: str, one: Wanted, listing: Block | None, root
         f'<div class="wb-lines__view" tabindex="0" role="group" aria-label="{label}">{table}</div>'
         f'<p class="wb-lines__legend">{legend}</p></details></div>'
     )
+
+
+def shows_kernel(listing: Block) -> bool:
+    """Whether lines of the listing may have been counted: CUDA, or Python, which is text where it is not run."""
+    return listing.language in ("cuda", "cpp", "c", "python") or any(one.file.endswith(".py") for one in listing.lines)
 
 
 def drawn(
@@ -187,10 +198,13 @@ def excerpt(book: Book, text: str, language: str, root: str) -> str:
     if launch is None or len(launch["lines"]) != 1:
         raise BookError(f"no lines of {name} in {article} that lie in one file; {records.remedy(SOFTCUDA, article)}")
     [(file, lines)] = launch["lines"].items()
+    if not (book.root / file).is_file():
+        raise BookError(f"{name} in {article} is written on its page; put it into a file, to show it on another")
     first, last = min(map(int, lines)), max(map(int, lines))
     source = (book.root / file).read_text("utf-8").splitlines()[first - 1 : last]
-    shown = lines_of([Line(text, file, first + i, 0) for i, text in enumerate(source)], launch)
-    coloured = highlight("\n".join(source), get_lexer_by_name("cuda"), HtmlFormatter(nowrap=True)).split("\n")
+    shown = lines_of(Page(book, path), [Line(text, file, first + i, 0) for i, text in enumerate(source)], launch)
+    lexer = get_lexer_by_name("python" if file.endswith(".py") else "cuda")
+    coloured = highlight("\n".join(source), lexer, HtmlFormatter(nowrap=True)).split("\n")
     root = f"{root.rstrip('/')}/" if root else ""
     table = drawn(shown, launch["total"], EXCERPT, words, root, coloured[: len(shown)])
     label = f"{words['summary']}: {one.kernel}"
@@ -200,13 +214,14 @@ def excerpt(book: Book, text: str, language: str, root: str) -> str:
     )
 
 
-def lines_of(listing: Iterable[Line], launch: dict[str, Any]) -> list[tuple[int, str, Counts]]:
-    """(number, text, counts) from the first counted line of the listing to the last."""
+def lines_of(page: Page, listing: Iterable[Line], launch: dict[str, Any]) -> list[tuple[int, str, Counts]]:
+    """(number, text, counts) from the first counted line of the listing to the last; a page's own lines from 1 on."""
     rows: list[tuple[int, str, Counts]] = []
     for line in listing:
-        counts = launch["lines"].get(line.file, {}).get(str(line.number), {})
+        file, number = place(page, line)
+        counts = launch["lines"].get(file, {}).get(number, {})
         if counts and counts["source"] != line.text.strip():
             raise BookError(f"{line.file}:{line.number} has changed since its lines were counted")
-        rows.append((line.number, line.text.rstrip(), {k: v for k, v in counts.items() if k != "source"}))
+        rows.append((int(number), line.text.rstrip(), {k: v for k, v in counts.items() if k != "source"}))
     counted = [i for i, row in enumerate(rows) if row[2]]
     return rows[counted[0] : counted[-1] + 1] if counted else []

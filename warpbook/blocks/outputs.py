@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+from typing import Any
 
 from warpbook.blocks import devices
-from warpbook.book import SOFTCUDA, BookError
-from warpbook.records import records
+from warpbook.book import SOFTCUDA, Book, BookError
+from warpbook.records import packages, records
 from warpbook.source.pages import Page
 
 LONG = 15  # lines of the longest output that is not folded; of a folded one theme/style/code.css shows twelve
@@ -17,6 +18,7 @@ WORDS = {
         "softcuda": "no GPU (softcuda)",
         "device": "printed by",
         "all": "All {} lines",
+        "tried": "{} (this book was tried with {})",
     },
     "zh": {
         "output": "输出",
@@ -24,15 +26,22 @@ WORDS = {
         "softcuda": "无 GPU（softcuda）",
         "device": "输出设备",
         "all": "全部 {} 行",
+        "tried": "{}（本书所用版本为 {}）",
     },
 }
+
+
+def versions(book: Book, part: dict[str, Any], language: str) -> str:
+    """Which PyTorch and Triton made a part of a record, if any; and which the book was tried with, if others."""
+    used, others = packages.named(part), packages.untried(book, part)
+    return WORDS[language]["tried"].format(used, packages.named({"packages": others})) if others else used
 
 
 class Outputs:
     """What the recorded devices printed for a page's blocks."""
 
     def __init__(self, page: Page, language: str) -> None:
-        self.page, self.words = page, WORDS[language]
+        self.page, self.language, self.words = page, language, WORDS[language]
         self.records = {
             device: record
             for device in records.devices(page.book)
@@ -50,12 +59,12 @@ class Outputs:
 
     def box(self, index: int) -> str:
         """What the devices printed that ran this very block."""
-        texts = {
-            device: printed[index]["stdout"]
+        parts = {
+            device: printed[index]
             for device, record in self.records.items()
             if index < len(printed := record["blocks"]["printed"]) and printed[index]["code"] == self.hashes[index]
         }
-        return self.html(texts)
+        return self.html(parts)
 
     def of_program(self, program: str) -> str:
         name = program if "/" in program else f"{self.page.article}/{program}"
@@ -63,17 +72,17 @@ class Outputs:
         if not path.is_file():
             raise BookError(f"there is no snippets/{name}")
         code = records.program_hash(self.page.book, path)
-        texts = {
-            device: kept["stdout"]
+        parts = {
+            device: kept
             for device, record in self.records.items()
             if (kept := record["programs"].get(name)) and kept["code"] == code
         }
-        if not texts:
+        if not parts:
             raise BookError(f'no record has an output of "{name}"; {records.remedy(SOFTCUDA, self.page.article)}')
-        return self.html(texts)
+        return self.html(parts)
 
-    def html(self, texts: dict[str, str]) -> str:
-        texts = {device: text.rstrip() for device, text in texts.items() if text.strip()}
+    def html(self, parts: dict[str, dict[str, Any]]) -> str:
+        texts = {device: text for device, part in parts.items() if (text := part["stdout"].rstrip())}
         if not texts:
             return ""
         names = {
@@ -92,10 +101,12 @@ class Outputs:
         switch = (
             f'<div class="wb-switch" role="group" aria-label="{self.words["device"]}">{devices.buttons(names)}</div>'
         )
-        machine = f'<span class="wb-output__device">{html.escape(names[first])}</span>'
+        used = dict.fromkeys(filter(None, (versions(self.page.book, parts[d], self.language) for d in texts)))
+        made_by = [*used] if others else [names[first], *used]
+        label = f'<span class="wb-output__device">{html.escape(" · ".join(made_by))}</span>' if made_by else ""
         return (
             f'<div class="wb-output" data-search-exclude><details open><summary>{self.words["output"]}'
-            f"{'' if others else machine}</summary>{''.join(panes)}</details>{switch if others else ''}</div>"
+            f"{label}</summary>{''.join(panes)}</details>{switch if others else ''}</div>"
         )
 
     def fold(self, text: str) -> str:

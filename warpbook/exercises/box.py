@@ -18,12 +18,14 @@ WORDS = {
     "en": {
         "about": "{minutes} minutes · difficulty {difficulty} of 3 · [the section that it belongs to]({link})",
         "terminal": "Get the stub and judge your answer, in a terminal:",
+        "triton": "Get the stub and judge your answer, in a terminal; once before, `make setup-torch` installs Triton:",
         "hint": "Hint {}",
         "solution": "Solution",
     },
     "zh": {
         "about": "{minutes} 分钟 · 难度 {difficulty}/3 · [相关章节]({link})",
         "terminal": "在终端中取得模板、判题：",
+        "triton": "在终端中取得模板、判题（第一次之前，先用 `make setup-torch` 安装 Triton）：",
         "hint": "提示 {}",
         "solution": "参考答案",
     },
@@ -43,11 +45,11 @@ def markdown(book: Book, name: str, language: str, page: Page) -> str:
         "<div data-search-exclude markdown>",  # a search finds the title; the rest would compete with articles
         f"{about}\n{{ .wb-exercise__about }}",
         one.question[language],
-        f'```cuda title="{answer}"\n{one.stub.rstrip()}\n```',
-        f"{words['terminal']}\n{{ .wb-exercise__terminal }}",
+        f'```{one.language} title="{answer}"\n{one.stub.rstrip()}\n```',
+        f"{words['triton' if one.language == 'python' else 'terminal']}\n{{ .wb-exercise__terminal }}",
         f"```console\n$ {COMMAND} try {one.name}\n$ {COMMAND} judge {one.name} --watch\n```",
         *(folded("question", words["hint"].format(i), hint) for i, hint in enumerate(one.hints[language], 1)),
-        folded(f"success {SOLUTION}", words["solution"], f"```cuda\n{one.solution.rstrip()}\n```"),
+        folded(f"success {SOLUTION}", words["solution"], f"```{one.language}\n{one.solution.rstrip()}\n```"),
         "</div>",
         "</div>",
     ]

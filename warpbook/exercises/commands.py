@@ -59,6 +59,8 @@ def language_of(wanted: str | None) -> str:
 
 
 def try_one(book: Book, name: str | None, language: str) -> int:
+    from warpjudge.words import sentence
+
     words, sentences = WORDS[language], SENTENCES[language]
     if not name:
         known = progress.read(book)
@@ -76,6 +78,8 @@ def try_one(book: Book, name: str | None, language: str) -> int:
     print(f"{exercise.title[language]}\n\n{exercise.question[language]}\n")
     print(sentences["put" if new else "kept"].format(path=path))
     print(sentences["judge"].format(command=COMMAND, name=exercise.name))
+    if exercise.lacks():
+        print(sentence("no-triton", {}, language))
     return 0
 
 
@@ -83,9 +87,11 @@ def judge_one(
     book: Book, name: str, file: Path | None, as_json: bool, language: str, watch: bool, seed: int | None
 ) -> int:
     """0: right and within budget, 1: not."""
-    from warpjudge import Judge
+    from warpjudge import Judge, words
 
     exercise = exercises.find(book, name)
+    if exercise.lacks():
+        raise BookError(f"{exercise.name}: {words.sentence('no-triton', {}, language)}")
     path = file or progress.answer_path(book, exercise)
     if not path.is_file():
         shown = book.relative(path)

@@ -14,12 +14,13 @@ from warpbook.book import LANGUAGES, Book, BookError
 FOLDER = "exercises"
 HINTS = {"en": "Hints", "zh": "提示"}
 KEYS = {"title", "minutes", "difficulty", "section"}
-BEGIN, END = "// your code", "// end of your code"
+BEGIN, END = "// your code", "// end of your code"  # in CUDA C++; in Python with a # for the //
 FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n(.*)", re.DOTALL)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MARKS = re.compile(r"[\x00-\x1f\x7f<>{}\[\]|]")  # what a heading, a link or a table would not show as it is
-EXPECTED = re.compile(r"// (right|wrong|slow|compile|endless): ([\w-]+)(, no line)?\n")
+EXPECTED = re.compile(r"(?://|#) (right|wrong|slow|compile|endless): ([\w-]+)(, no line)?\n")
 HERE = "// <-- here"
+LANGUAGE_OF = {".cu": "cuda", ".py": "python"}  # of an answer, by its suffix: a Triton kernel is Python
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,25 @@ class Exercise:
     section: str
     stub: str
     solution: str
+    suffix: str = ".cu"  # of an answer's file
 
     @property
     def name(self) -> str:
         return f"{self.article}/{self.short}"
 
+    @property
+    def language(self) -> str:
+        """Of the code: "cuda", or "python" where the answer is a Triton kernel."""
+        return LANGUAGE_OF[self.suffix]
+
     def mistakes(self) -> list[Mistake]:
-        return [read_mistake(path) for path in sorted((self.folder / "mistakes").glob("*.cu"))]
+        return [read_mistake(path) for path in sorted((self.folder / "mistakes").glob(f"*{self.suffix}"))]
+
+    def lacks(self) -> bool:
+        """Whether its answers are Triton kernels and there is no Triton here."""
+        from warpjudge import triton_compiler
+
+        return self.suffix == ".py" and not triton_compiler.is_there()
 
 
 def all(book: Book) -> list[Exercise]:
@@ -94,8 +107,9 @@ def read(book: Book, folder: Path) -> Exercise:
                 raise BookError(
                     f"{where}/task.{language}.md: {key} is {head[key]}, in English {first[key]}; make them equal"
                 )
-    stub, solution = (read_text(book, folder / name) for name in ("stub.cu", "solution.cu"))
-    if wrong := stub_problem(stub, solution):
+    suffix = ".py" if (folder / "solution.py").exists() else ".cu"
+    stub, solution = (read_text(book, folder / f"{name}{suffix}") for name in ("stub", "solution"))
+    if wrong := stub_problem(stub, solution, suffix):
         raise BookError(f"{where}/{wrong}")
     return Exercise(
         folder,
@@ -109,6 +123,7 @@ def read(book: Book, folder: Path) -> Exercise:
         str(first["section"]),
         stub,
         solution,
+        suffix,
     )
 
 
@@ -151,28 +166,35 @@ def read_task(book: Book, path: Path, language: str) -> tuple[dict[str, object],
     return head, question.strip(), hints
 
 
-def without_answer(solution: str) -> str:
+def marked(mark: str, suffix: str) -> str:
+    """A mark as a comment of the answer's language."""
+    return mark if suffix == ".cu" else f"#{mark.removeprefix('//')}"
+
+
+def without_answer(solution: str, suffix: str = ".cu") -> str:
     """The stub that belongs to a solution."""
+    begin, end = marked(BEGIN, suffix), marked(END, suffix)
     kept, inside = [], False
     for line in solution.splitlines(keepends=True):
-        inside = inside and line.strip() != END
+        inside = inside and line.strip() != end
         if not inside:
             kept.append(line)
-        inside = inside or line.strip() == BEGIN
+        inside = inside or line.strip() == begin
     return "".join(kept)
 
 
-def stub_problem(stub: str, solution: str) -> str:
+def stub_problem(stub: str, solution: str, suffix: str = ".cu") -> str:
     """What is wrong with a stub beside its solution; empty if nothing is."""
-    for name, text in (("stub.cu", stub), ("solution.cu", solution)):
+    begin, end, own = marked(BEGIN, suffix), marked(END, suffix), f"stub{suffix}"
+    for name, text in ((own, stub), (f"solution{suffix}", solution)):
         lines = [line.strip() for line in text.splitlines()]
-        if lines.count(BEGIN) != lines.count(END) or BEGIN not in lines:
-            return f"{name}: mark what the reader writes with the lines `{BEGIN}` and `{END}`"
-    wanted, given = without_answer(solution).splitlines(), stub.splitlines()
+        if lines.count(begin) != lines.count(end) or begin not in lines:
+            return f"{name}: mark what the reader writes with the lines `{begin}` and `{end}`"
+    wanted, given = without_answer(solution, suffix).splitlines(), stub.splitlines()
     for number, (want, got) in enumerate(zip([*wanted, ""], [*given, ""], strict=False), 1):
         if want != got:
-            return f'stub.cu:{number}: "{got.strip()}" is not the solution without its marked lines, "{want.strip()}"'
-    return "" if len(wanted) == len(given) else "stub.cu: longer or shorter than the solution without its marked lines"
+            return f'{own}:{number}: "{got.strip()}" is not the solution without its marked lines, "{want.strip()}"'
+    return "" if len(wanted) == len(given) else f"{own}: longer or shorter than the solution without its marked lines"
 
 
 def read_mistake(path: Path) -> Mistake:
@@ -182,8 +204,10 @@ def read_mistake(path: Path) -> Mistake:
         raise BookError(f"{path}: it is not UTF-8; save it as UTF-8") from None
     head = EXPECTED.match(source)
     if not head:
-        raise BookError(f"{path}: begin with a comment such as `// wrong: race`: the verdict and the cause it must get")
-    lines = tuple(n for n, line in enumerate(source.splitlines(), 1) if line.rstrip().endswith(HERE))
+        example = marked("// wrong: race", path.suffix)
+        raise BookError(f"{path}: begin with a comment such as `{example}`: the verdict and the cause it must get")
+    here = marked(HERE, path.suffix)
+    lines = tuple(n for n, line in enumerate(source.splitlines(), 1) if line.rstrip().endswith(here))
     if bool(lines) == bool(head[3]):
-        raise BookError(f"{path}: mark the line to be named with `{HERE}`, or write `, no line` in the first one")
+        raise BookError(f"{path}: mark the line to be named with `{here}`, or write `, no line` in the first one")
     return Mistake(path, source, head[1], head[2], lines)

@@ -22,7 +22,7 @@ Progress = dict[str, dict[str, Any]]  # by exercise: {"tries", "done"} and when 
 
 
 def answer_path(book: Book, exercise: Exercise) -> Path:
-    return book.root / FOLDER / exercise.article / f"{exercise.short}.cu"
+    return book.root / FOLDER / exercise.article / f"{exercise.short}{exercise.suffix}"
 
 
 def put_stub(book: Book, exercise: Exercise) -> bool:

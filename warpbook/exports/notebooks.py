@@ -27,6 +27,7 @@ from warpbook.blocks import ends
 from warpbook.book import BOOKS, Book
 from warpbook.exercises import box, commands, exercises
 from warpbook.exports import plain
+from warpbook.run.child import given_names, names_asked
 from warpbook.run.hashes import needed
 from warpbook.source.pages import Page
 
@@ -116,7 +117,7 @@ def notebook(book: Book, program: Path, language: str, home: str) -> str:
         setup(language, home),
         helpers(files, kernels, program.parent.name, language, "\n\n".join(then)),
         *(kernel(path, text) for path, text in kernels.items()),
-        *(cell("code", or_skip(part) if skips and part.startswith("if __name__") else part) for part in parts(code)),
+        *(cell("code", part) for part in (with_skips(parts(code)) if skips else parts(code))),
     ]
     return as_text(cells)
 
@@ -136,6 +137,7 @@ def of_page(page: Page, text: str, language: str, home: str, device: str) -> str
     body: list[dict[str, Any]] = []
     written: set[str] = set()
     may_skip = False
+    withheld: set[str] = set()  # names that cells would have given, had they not been skipped
     judged: list[str] = []  # exercises
     linked = partial(with_links, path=path, home=home)
     for one in plain.cells(linked(with_notes(rest))):
@@ -149,8 +151,10 @@ def of_page(page: Page, text: str, language: str, home: str, device: str) -> str
         modules, wanted, _ = needed(page.book, [one.source], page.article, page.name)
         body += [kernel(path, kernels[path]) for path in wanted if path not in written]
         written |= set(wanted)
-        skips = MAY_SKIP.search(one.source) or any(SKIPS_AT_ONCE.search(code) for code in modules.values())
-        may_skip = may_skip or bool(skips)
+        in_module = any(SKIPS_AT_ONCE.search(code) for code in modules.values())
+        skips = bool(MAY_SKIP.search(one.source)) or in_module or bool(withheld & names_asked(one.source))
+        withheld |= given_after_skip(one.source, in_module) if skips else set()
+        may_skip = may_skip or skips
         made = cell("code", or_skip(one.source) if skips else one.source, outputs(one.output, one.caption))
         body.append({**made, "metadata": HIDDEN_ANSWER} if one.folded else made)
     files |= judge_files(page.book, judged)
@@ -379,8 +383,26 @@ def judge_magic(book: Book, language: str, home: str) -> str:
 
 
 def or_skip(code: str) -> str:
-    """A cell that may say that the device lacks something; the notebook then goes on with the next."""
+    """A cell that may say that something is missing; the notebook then goes on with the next."""
     return f"%%or_skip\n{code}"
+
+
+def with_skips(codes: list[str]) -> list[str]:
+    """A program's cells; those that may be skipped, or need what such a cell gives, say so."""
+    out, withheld = [], set[str]()
+    for code in codes:
+        skips = bool(SKIPS_AT_ONCE.search(code) or withheld & names_asked(code))
+        withheld |= given_after_skip(code) if skips else set()
+        out.append(or_skip(code) if skips or code.startswith("if __name__") else code)
+    return out
+
+
+def given_after_skip(code: str, at_once: bool = False) -> set[str]:
+    """The names that a cell gives after the place where it may be skipped; at once: all of them."""
+    body = ast.parse(code).body
+    skips = (i for i, node in enumerate(body) if MAY_SKIP.search(ast.unparse(node)))
+    first = 0 if at_once else next(skips, 0)
+    return given_names("\n".join(map(ast.unparse, body[first:])))
 
 
 def kernel(path: str, text: str) -> dict[str, Any]:

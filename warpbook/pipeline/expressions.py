@@ -1,4 +1,4 @@
-"""Inline processor: `{{ v6.rate }}`, `{{ quoted: 3.2 ms [^source] }}`, `{{ counted: 1.33× }}`."""
+"""Inline processor: `{{ v6.rate }}`, `{{ quoted: 3.2 ms [^source] }}`, `{{ counted: 1.33× }}`, `{{ tried:torch }}`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markdown.util import ETX
 from markdown.util import INLINE_PLACEHOLDER_PREFIX as STASH_PREFIX
 
 from warpbook.pipeline.parsed import Context, Where
-from warpbook.records import values
+from warpbook.records import packages, values
 from warpbook.source import prose
 from warpbook.source.pages import EXPRESSION, Page
 
@@ -23,6 +23,8 @@ def shown(text: str, where: Where, page: Page, context: Context) -> tuple[str, s
     """(HTML, reference to a footnote as Markdown) of an expression of `page`."""
     if prose.is_mark(text):
         made = context.tried(where, partial(prose.mark, text, page, context.language))
+    elif text.startswith("tried:"):
+        made = context.tried(where, lambda: html.escape(packages.tried_version(page.book, text.removeprefix("tried:"))))
     else:
         made = context.tried(
             where, partial(values.render, text, page.article, context.language, context.values, context.root)

@@ -93,7 +93,8 @@ def draw(
         nonlocal python
         block = block_of(context.page.name, context.parsed.lines, listing)
         # A program that is shown and not run here has its colours: blocks of py3 are never run.
-        program = listing.language == "text" and str(listing.options.get("title", "")).endswith(".py")
+        names = [str(listing.options.get("title", "")), *(line.file for line in block.lines)]
+        program = listing.language == "text" and any(name.endswith(".py") for name in names)
         output = ""
         if block.is_python:
             output = context.outputs.box(python)

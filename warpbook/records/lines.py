@@ -6,6 +6,7 @@ An author writes, under a listing of CUDA code and on a line of its own,
     {{ lines:reduce_v0#2 }}           its second
     {{ lines:rolled_v0@branch.py }}   its first launch by a program of the article
 
+A kernel may be Triton's as well: a listing of Python, whose lines come from a file or are written on the page.
 `make record` runs the page, and each such program, under `softcuda profile` and keeps the counts of these launches in
 records/softcuda/lines/<article>.json, with the hash of the code that made them and the text of each line. The tests run
 them again: they are the same in every run, so they must be equal. blocks/line_counters.py shows them.
@@ -13,16 +14,19 @@ them again: they are the same in every run, so they must be equal. blocks/line_c
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from warpbook.book import SOFTCUDA, Book, BookError, write_json
-from warpbook.records import profile, records, schema
-from warpbook.run.run import run_page, run_program
-from warpbook.source.pages import Page, pair_of_pages
+from warpbook.records import packages, profile, records, schema
+from warpbook.run.run import run_blocks, run_program
+from warpbook.source.pages import Line, Page, pair_of_pages
 
 FORMAT = 1
 WANTED = re.compile(r"\{\{\s*lines:(?P<kernel>\w+)(?:#(?P<launch>[1-9]\d*))?(?:@(?P<program>[\w./-]+\.py))?\s*\}\}\Z")
@@ -124,18 +128,33 @@ def stale(book: Book, article: str) -> list[str]:
         unread = [key for key in entry.get("launches", {}) if key not in {o.key for o in asked if o.program == program}]
         out += [f"{name}: nothing shows lines of {k} in {what}; {records.remedy(SOFTCUDA, article)}" for k in unread]
         for launch in entry.get("launches", {}).values():
-            out += [f"{line}; {records.remedy(SOFTCUDA, article)}" for line in moved(book, name, launch)[:1]]
+            out += [f"{line}; {records.remedy(SOFTCUDA, article)}" for line in moved(pages[0], name, launch)[:1]]
     more = set(kept) - {one.program for one in asked}
     out += [f"{name}: nothing shows lines of {p or 'the page'}; {records.remedy(SOFTCUDA, article)}" for p in more]
     return list(dict.fromkeys(out))
 
 
-def moved(book: Book, name: str, launch: dict[str, Any]) -> list[str]:
+def written_in(page: Page) -> dict[str, list[str]]:
+    """The lines of each Python block of the page, by the record's name for it, which is the same in both languages."""
+    return {f"block {i}": block.code.splitlines() for i, block in enumerate(page.python, 1)}
+
+
+def place(page: Page, line: Line) -> tuple[str, str]:
+    """Where the record has a line of a listing: a file and its line, or a block of the page and its line."""
+    if line.file == page.name:
+        for i, block in enumerate(page.python, 1):
+            if line in block.lines:
+                return f"block {i}", str(block.lines.index(line) + 1)
+    return line.file, str(line.number)
+
+
+def moved(page: Page, name: str, launch: dict[str, Any]) -> list[str]:
     """Lines that are another now: a comment more above them changes no hash."""
     out = []
+    blocks = written_in(page)
     for file, lines in launch["lines"].items():
-        path = book.root / file
-        text = path.read_text("utf-8").splitlines() if path.is_file() else []
+        path = page.book.root / file
+        text = path.read_text("utf-8").splitlines() if path.is_file() else blocks.get(file, [])
         for number, counts in lines.items():
             now = text[int(number) - 1].strip() if int(number) <= len(text) else ""
             if now != counts["source"]:
@@ -146,11 +165,15 @@ def moved(book: Book, name: str, launch: dict[str, Any]) -> list[str]:
 def measure(page: Page, asked: list[Wanted], program: str) -> dict[str, Any]:
     """Run the page, or a program, under `softcuda profile`: the launches asked for."""
     book = page.book
-    launches = profile.counted(
-        lambda through: (
-            run_program(book, book.snippets / program, through=through) if program else run_page(page, through=through)
+    with compiled_anew():
+        launches, used = profile.counted(
+            lambda through: (
+                run_program(book, book.snippets / program, through=through)
+                if program
+                else run_blocks(page, through=through)
+            ),
+            f"lines of {program or page.name}",
         )
-    )
     by_kernel: dict[str, list[dict[str, Any]]] = {}
     for launch in launches:
         by_kernel.setdefault(launch["kernel"], []).append(launch)
@@ -161,17 +184,52 @@ def measure(page: Page, asked: list[Wanted], program: str) -> dict[str, Any]:
             where = f"snippets/{program}" if program else page.name
             names = ", ".join(sorted(by_kernel)) or "none"
             raise BookError(f"{where}: {one.kernel} is launched {len(of_it)} times; kernels launched: {names}")
-        found[one.key] = kept_of(of_it[one.launch - 1])
-    return {"code": code_of(page, program), "launches": found}
+        found[one.key] = kept_of(page, of_it[one.launch - 1])
+    return {"code": code_of(page, program), "launches": found} | packages.kept(used)
 
 
-def kept_of(launch: dict[str, Any]) -> dict[str, Any]:
+@contextmanager
+def compiled_anew() -> Iterator[None]:
+    """Triton's kernels are compiled, not taken from its cache, which knows a kernel by its text: its lines may be of
+    another file."""
+    before = os.environ.get("TRITON_CACHE_DIR")
+    with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
+        os.environ["TRITON_CACHE_DIR"] = folder
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["TRITON_CACHE_DIR"]
+            else:
+                os.environ["TRITON_CACHE_DIR"] = before
+
+
+def kept_of(page: Page, launch: dict[str, Any]) -> dict[str, Any]:
     lines: dict[str, dict[str, Any]] = {}
-    for line in sorted(launch["lines"], key=lambda line: (line["file"], line["line"])):
-        counts = {"source": line["source"].strip()} | counts_of(line["metrics"])
-        if line["line"] and not Path(line["file"]).is_absolute():  # a header's lines are nobody's listing
-            lines.setdefault(line["file"], {})[str(line["line"])] = counts
+    found: dict[tuple[str, int], tuple[str, Counts]] = {}
+    for line in launch["lines"]:
+        if line["line"]:
+            file, number, source = traced(page, line["file"], line["line"], line["source"])
+            if not Path(file).is_absolute():  # a header's lines are nobody's listing
+                found[file, number] = source, counts_of(line["metrics"])
+    for (file, number), (source, counts) in sorted(found.items()):
+        lines.setdefault(file, {})[str(number)] = {"source": source.strip(), **counts}
     return {"grid": launch["grid"], "block": launch["block"], "total": counts_of(launch["metrics"]), "lines": lines}
+
+
+def traced(page: Page, file: str, number: int, source: str) -> tuple[str, int, str]:
+    """(file, line, text) of a counted line: a module's path from the book's root on; of a block, where it was written.
+
+    Triton names a kernel's file as Python has it: a module by its whole path, a page's block by its name.
+    """
+    for i, block in enumerate(page.python, 1):
+        if file == f"<{block.where}>" and 0 < number <= len(block.lines):
+            line = block.lines[number - 1]
+            return (f"block {i}", number, line.text) if line.file == page.name else (line.file, line.number, line.text)
+    path, root = Path(file), page.book.root.resolve()
+    if path.is_absolute() and path.resolve().is_relative_to(root):
+        file = path.resolve().relative_to(root).as_posix()
+    return file, number, source
 
 
 def counts_of(metrics: dict[str, float]) -> Counts:

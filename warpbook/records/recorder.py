@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from warpbook.book import SOFTCUDA, Book, BookError
-from warpbook.records import claims, lines, profile, records, sass
+from warpbook.records import claims, lines, packages, profile, records, sass
 from warpbook.run import compare
-from warpbook.run.run import Run, present_device, run_page, run_program
+from warpbook.run.run import LackingError, Run, present_device, run_blocks, run_program, whole
 from warpbook.source.pages import Page, pair_of_pages
 
 REPEATABLE = 0.03  # relative difference between two runs that is worth a warning
@@ -51,7 +51,7 @@ def record(
 ) -> int:
     """Record `only` (every article when empty), of these the `shard`-th of so many shares.
 
-    Returns how many things failed; each was reported in a line.
+    Returns how many things failed; each was reported in a line. What lacks packages is left out and has not failed.
     """
     unknown = [name for name in only if name not in book.articles()]
     if unknown:
@@ -91,6 +91,9 @@ def attempt(part: Part, done: float) -> tuple[str, str, str]:
     start = time.monotonic()
     try:
         note = part.work()
+    except LackingError as error:
+        print("left out", flush=True)
+        return part.what, "left out", f"{error}".rpartition(": ")[2]
     except BookError as error:
         print(f"failed\n{error}\n{getattr(error, 'traceback', '')}", flush=True)
         return part.what, "failed", str(error)
@@ -151,26 +154,32 @@ def parts_of(book: Book, article: str, device: dict[str, Any]) -> list[Part]:
         seconds = round(time.monotonic() - start, 1)
         kept["programs"][program] = {"code": code, **now(machine), "seconds": seconds, **entry}
         words = carry_over(program, [code], [before["stdout"]], [entry["stdout"]]) if before.get("code") == code else ""
-        return "; ".join(filter(None, [note, sagged(entry["clocks"]), words]))
+        return "; ".join(filter(None, [note, sagged(entry["clocks"]), words, packages.note(book, entry)]))
 
     def blocks(page: Page) -> str:
-        printed = run_page(page)
+        ran = run_blocks(page)
+        whole(ran, page.name)
+        printed = ran.printed
         for block, text in zip(page.python, printed, strict=True):
             reject_nan(block.where, text)
         codes = records.block_hashes(page)
-        listed = [{"code": code, "stdout": text} for code, text in zip(codes, printed, strict=True)]
+        listed = [
+            {"code": code, "stdout": text} | packages.kept(used)
+            for code, text, used in zip(codes, printed, ran.packages, strict=True)
+        ]
         before = kept["blocks"]["printed"]
         kept["blocks"] = {**now(), "printed": listed}
         same = [block["code"] for block in before] == codes
         words = carry_over("blocks", codes, [block["stdout"] for block in before], printed) if same else ""
-        return "; ".join(filter(None, [f"{len(printed)} blocks", words]))
+        noted = packages.note(book, packages.kept(profile.latest(ran)))
+        return "; ".join(filter(None, [f"{len(printed)} blocks", words, noted]))
 
     def count(command: str) -> str:
         if gpu and shutil.which("ncu") is None:
             raise BookError(f"{command}: no counters, since ncu is not on PATH")
-        launches = profile.profile(book, command, metrics) if gpu else profile.count(book, command)
+        launches, used = profile.profile(book, command, metrics) if gpu else profile.count(book, command)
         kept["counters"][command] = {
-            "code": records.counters_hash(book, command, metrics), **now(), "launches": launches
+            "code": records.counters_hash(book, command, metrics), **now(), "launches": launches, **packages.kept(used)
         }  # fmt: skip
         return f"{len(launches)} launches"
 
@@ -228,18 +237,21 @@ def entry_of(run: Run) -> dict[str, Any]:
     entry |= {kind: kept for kind, kept in drawn.items() if kept}
     if run.clocks:
         entry["clocks"] = {"during": run.clocks}
-    return entry
+    return entry | packages.kept(run.packages)
 
 
 def run_once(book: Book, path: Path) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """A run on softcuda, or of the CPU: its entry, no note, and the CPU if that is what was measured."""
     run = run_program(book, path)
+    whole(run, book.relative(path))
     return entry_of(run), "", run.device if records.measures_cpu(path) else {}
 
 
 def run_twice(book: Book, path: Path) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """Two runs: the first one's entry with the second one's numbers beside its own, and what differs between them."""
-    one, two = run_program(book, path), run_program(book, path)
+    one = run_program(book, path)
+    whole(one, book.relative(path))
+    two = run_program(book, path)
     program = records.program_name(path)
     apart = []
     kinds = (

@@ -296,19 +296,34 @@ def instructions_of(entry: dict[str, Any]) -> list[Instruction]:
     return [Instruction.read(kept) for kept in entry["sass"]]
 
 
-def main_loop(instructions: list[Instruction]) -> list[Instruction]:
-    """The innermost loop with the most instructions: from the target of a branch backwards to that branch."""
+def loops_of(instructions: list[Instruction]) -> list[tuple[int, int]]:
+    """(first, last) of each loop: from the target of a branch backwards to the last branch that goes there."""
     at = {each.label: i for i, each in enumerate(instructions) if each.label}
-    loops = [
-        (at[each.operands.split(", ")[-1]], i)
-        for i, each in enumerate(instructions)
-        if each.opcode.startswith("BRA") and at.get(each.operands.split(", ")[-1], i + 1) <= i
-    ]
-    inner = [(a, b) for a, b in loops if not any((a, b) != (c, d) and a <= c and d <= b for c, d in loops)]
-    if not inner:
-        return []
-    first, last = max(inner, key=lambda loop: loop[1] - loop[0])
-    return instructions[first : last + 1]
+    ends: dict[int, int] = {}
+    for i, each in enumerate(instructions):
+        first = at.get(each.operands.split(", ")[-1], i + 1)
+        if each.opcode.startswith("BRA") and first <= i:
+            ends[first] = i
+    return sorted(ends.items())
+
+
+def main_loop(instructions: list[Instruction]) -> list[Instruction]:
+    """The loop that does the work: the one with the most floating-point instructions of its own, and without such
+    instructions the innermost one with the most of any kind. Loops within it are left out of what is returned: a
+    matrix product's loop over K may hold short loops that load its tiles."""
+    loops = loops_of(instructions)
+
+    def own(loop: tuple[int, int]) -> list[Instruction]:
+        within = [(a, b) for a, b in loops if (a, b) != loop and loop[0] <= a and b <= loop[1]]
+        numbers = range(loop[0], loop[1] + 1)
+        return [instructions[i] for i in numbers if not any(a <= i <= b for a, b in within)]
+
+    inner = [loop for loop in loops if len(own(loop)) == loop[1] - loop[0] + 1]
+    best = max(
+        loops, key=lambda loop: (sum(each.kind == "float" for each in own(loop)), loop in inner, len(own(loop))),
+        default=None,
+    )  # fmt: skip
+    return own(best) if best else []
 
 
 RESOURCES = ("registers", "stack", "spill_stores", "spill_loads", "shared")

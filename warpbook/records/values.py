@@ -6,6 +6,7 @@
     {{ 2 GiB / copy.rate }}      0.51 ms        what follows from one: a time, bytes, a rate
     {{ softmax:online.rate }}    another article's
     {{ #reduce0.smsp__inst_executed.sum }}      a counter of a kernel's first profiled launch
+    {{ softcuda#reduce0.softcuda__branches.sum }}     the same as softcuda counted it, beside any device's numbers
     {{ sass:reduction/reduce.cu:reduce_v0.BRA }}      a count of a kernel's SASS
     {{ claims }}  {{ chart:ladder }}  {{ figure:tree }}     on a line of their own
 
@@ -31,7 +32,8 @@ CODE_OR_MATH = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<![\\$])\$(?![\s$])[^$]*
 NUMBER = r"\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?"
 UNITS = r"(?P<prefix>k|[KMGT]i|[MGT]|[mµn])?(?P<unit>B/s|B|s|flop/s|flop|Hz)"
 QUANTITY = re.compile(rf"(?P<number>{NUMBER})(?:[ \t]*{UNITS})?\Z")
-NAME = re.compile(r"(?:(?P<article>[a-z0-9_-]+):)?(?P<name>#?[A-Za-z0-9_.]+)\Z")
+NAME = re.compile(r"(?:(?P<article>[a-z0-9_-]+):)?(?P<name>(?:(?:softcuda)?#)?[A-Za-z0-9_.]+)\Z")
+COUNTED = "softcuda#"  # a counter of softcuda's own record, whatever device the reader chose: counts are exact
 
 
 @dataclass(frozen=True)
@@ -90,15 +92,18 @@ class Values:
         if not match:
             raise BookError(f'"{text}" is not a name of a value')
         article, name = match["article"] or article, match["name"]
+        if name.startswith(COUNTED) and self.device != SOFTCUDA:
+            own = next((one for one in self.all if one.device == SOFTCUDA), None) or Values(self.book, SOFTCUDA, True)
+            return own.get(text, article)
+        name = name.removeprefix("softcuda") if name.startswith(COUNTED) else name
         record = self.record(article)
         look = self.counter if name.startswith("#") else self.named
         part, found = look(record, article, name.removeprefix("#"))
         device = str(record["machines"].get(part.get("machine"), {}).get("name", self.device))
         path = f"records/{SOFTCUDA}/{article}.json" if records.cpu_of(record, part) else self.path(article)
         about = (device, str(part.get("date", ""))[:10], path)
-        return Value(
-            name, float(found["value"]), found["unit"], *about, found.get("low"), found.get("high"), found.get("second")
-        )
+        spread = (found.get("low"), found.get("high"), found.get("second"))
+        return Value(match["name"], float(found["value"]), found["unit"], *about, *spread)
 
     def path(self, article: str) -> str:
         return f"records/{self.device}/{article}.json"
@@ -147,6 +152,7 @@ WORDS = {
     "en": {
         "compiled": "counted in the SASS of",
         "measured": "measured on",
+        "counted": "counted by",
         "spread": "spread",
         "second": "second run",
         "record": "record",
@@ -155,6 +161,7 @@ WORDS = {
     "zh": {
         "compiled": "按编译出的 SASS 计数：",
         "measured": "测自",
+        "counted": "计数：",
         "spread": "波动范围",
         "second": "第二次运行",
         "record": "记录",
@@ -238,11 +245,8 @@ def describe(found: tuple[Value, ...], language: str) -> str:
     """Where the numbers are from, in a line or two for the tooltip."""
     words = WORDS[language]
     first = found[0]
-    lines = [
-        f"{words['compiled']} {first.device}"
-        if first.compiled
-        else f"{words['measured']} {first.device} · {first.date}"
-    ]
+    how = words["compiled" if first.compiled else "counted" if first.name.startswith(COUNTED) else "measured"]
+    lines = [f"{how} {first.device}" + ("" if first.compiled else f" · {first.date}")]
     for value in found:
         bits = [quantity(value.number, value.unit)]
         if value.low is not None and value.high is not None:

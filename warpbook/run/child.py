@@ -11,6 +11,7 @@ import ctypes
 import json
 import linecache
 import os
+import symtable
 import sys
 import tempfile
 import traceback
@@ -84,23 +85,56 @@ def place(job: Job, number: int | None) -> list[Any]:
     return lines[min(max(number or 1, 1), len(lines)) - 1] if lines else [job["name"], number]
 
 
+def given_names(code: str) -> set[str]:
+    """The names that a block gives to those after it: what it assigns, defines or imports at its top."""
+    table = symtable.symtable(code, "block", "exec")
+    return {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
+
+
+def names_asked(code: str) -> set[str]:
+    """The names that a block reads and does not give itself: those of blocks before it, and built-in ones."""
+    tables, found = [symtable.symtable(code, "block", "exec")], set[str]()
+    top = tables[0]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        found |= {
+            one.get_name() for one in table.get_symbols() if one.is_referenced() and (table is top or one.is_global())
+        }
+    return found - given_names(code)
+
+
 def main(job_file: str, result_file: str) -> int:
     with open(job_file, encoding="utf-8") as file:
         jobs = {job["name"]: job for job in json.load(file)}
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module  # so that pickling and dataclasses find what blocks define
+    withheld: dict[str, str] = {}  # names that skipped blocks did not give, and why they were skipped
     with open(result_file, "w", encoding="utf-8") as results:
         for name, job in jobs.items():
             linecache.cache[name] = (len(job["code"]), None, job["code"].splitlines(True), name)
-            failure = None
+            failure, skipped = None, ""
             with captured() as text:
                 try:
-                    exec(compile(ast.parse(job["code"], name), name, "exec"), module.__dict__)
-                    synchronise()
+                    code = compile(ast.parse(job["code"], name), name, "exec")
+                    lacked = (
+                        sorted((withheld.keys() - vars(module).keys()) & names_asked(job["code"])) if withheld else []
+                    )
+                    if lacked:
+                        skipped = withheld[lacked[0]]
+                        print(f"skipped: {skipped}")
+                    else:
+                        exec(code, module.__dict__)
+                        synchronise()
                 except BaseException as error:  # SystemExit too: a page is not over before its last block
-                    if type(error).__name__ != "Skipped":  # warpbench's; it has printed what the device lacks
+                    if type(error).__name__ == "Skipped":  # warpbench's; it has printed what there is too little of
+                        skipped = str(error)
+                    else:
                         failure = describe(error, jobs)
-            results.write(json.dumps({"stdout": text[0], "failure": failure}) + "\n")
+            if skipped:
+                withheld |= dict.fromkeys(given_names(job["code"]), skipped)
+            used = getattr(sys.modules.get("warpbench"), "packages_used", {})
+            results.write(json.dumps({"stdout": text[0], "failure": failure, "packages": used}) + "\n")
             results.flush()
             if failure:
                 return 1

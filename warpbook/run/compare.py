@@ -118,6 +118,15 @@ def skipped(text: str) -> bool:
     return text.startswith("skipped: ") or "\nskipped: " in text
 
 
+LACKED = re.compile(r"^skipped: (needs .+, which `[^`]+` installs)$", re.MULTILINE)
+
+
+def lacked(text: str) -> str:
+    """Which packages a block or a program said that it needs, and how to get them; empty for none."""
+    found = LACKED.search(text)
+    return found[1] if found else ""
+
+
 def close(a: float, b: float, rtol: float) -> bool:
     """Near one another; false for anything that is not a number."""
     return not math.isnan(a) and not math.isnan(b) and abs(a - b) <= rtol * max(abs(a), abs(b))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbook.book import Book, BookError
+from warpbook.run.compare import lacked
 from warpbook.source.pages import Page
 
 CHILD = Path(__file__).with_name("child.py")
@@ -35,6 +36,10 @@ class RunError(BookError):
         self.traceback = traceback
 
 
+class LackingError(BookError):
+    """What was to run needs packages that are not here: it is left out, and what is recorded of it stays."""
+
+
 @dataclass
 class Run:
     """What a program printed and, if it uses warpbench, what it measured."""
@@ -48,7 +53,16 @@ class Run:
     graphs: dict[str, Any] = field(default_factory=dict)
     clocks: dict[str, Any] = field(default_factory=dict)
     device: dict[str, Any] = field(default_factory=dict)  # who computed, as the program says
-    skipped: str = ""  # why the device cannot serve it
+    packages: dict[str, str] = field(default_factory=dict)  # those it asked for, and their versions
+    skipped: str = ""  # why the device cannot serve it, or which packages are not here
+
+
+@dataclass
+class Blocks:
+    """What each of a page's blocks printed, and the versions of the packages that it could use."""
+
+    printed: list[str] = field(default_factory=list)
+    packages: list[dict[str, str]] = field(default_factory=list)
 
 
 def environment(book: Book, article: str) -> dict[str, str]:
@@ -65,9 +79,14 @@ def run_page(page: Page, python: str = sys.executable, through: tuple[str, ...] 
 
     `through`: Python's options that start something else first, which runs the blocks, such as a profiler.
     """
+    return run_blocks(page, python, through).printed
+
+
+def run_blocks(page: Page, python: str = sys.executable, through: tuple[str, ...] = ()) -> Blocks:
+    """As `run_page`, with the packages."""
     blocks = page.python
     if not blocks:
-        return []
+        return Blocks()
     jobs = [
         {"name": f"<{block.where}>", "code": block.code, "lines": [[li.file, li.number] for li in block.lines]}
         for block in blocks
@@ -93,7 +112,7 @@ def run_page(page: Page, python: str = sys.executable, through: tuple[str, ...] 
     if len(done) < len(blocks) or code:
         block = blocks[min(len(done), len(blocks) - 1)]
         raise RunError(f"{block.where}: this block ended the process ({ending(code)})", errors)
-    return [answer["stdout"] for answer in done]
+    return Blocks([answer["stdout"] for answer in done], [answer["packages"] for answer in done])
 
 
 def run_program(
@@ -117,8 +136,15 @@ def run_program(
         if code:
             raise RunError(program_failure(name, code, errors), printed(stdout) + errors)
         kept = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    kinds = ("values", "series", "spans", "matrices", "graphs", "clocks", "device")
+    kinds = ("values", "series", "spans", "matrices", "graphs", "clocks", "device", "packages")
     return Run(stdout, seconds, **{kind: kept.get(kind, {}) for kind in kinds})
+
+
+def whole(ran: Run | Blocks, name: str) -> None:
+    """Raise LackingError if something of `name` was left out for want of packages."""
+    texts = ran.printed if isinstance(ran, Blocks) else [ran.stdout]
+    if why := next(filter(None, map(lacked, texts)), ""):
+        raise LackingError(f"{name}: {why}")
 
 
 def call(command: list[str], book: Book, env: dict[str, str], name: str) -> tuple[int, str, str]:

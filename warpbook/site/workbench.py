@@ -5,8 +5,10 @@ to a loopback address, and for the user who started it. A request must name this
 pages (Origin), and carry two secrets: a cookie that other sites cannot have sent, and a key that only this site's
 scripts can read. Bodies are small.
 
-What is posted is CUDA code. nvcc makes device code of it, which softcuda runs; its host code is never run. This happens
-in processes of their own, with limits, in a temporary folder. Besides, only the reader's answer in my/ is written.
+What is posted is CUDA code. nvcc makes device code of it, which softcuda runs; its host code is never run. An answer
+that is a Triton kernel is Python: Triton compiles it if it holds kernels and numbers alone (warpjudge/triton_child.py).
+This happens in processes of their own, with limits, in a temporary folder. Besides, only the reader's answer in my/ is
+written.
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ SAFE = [
 WORDS = {
     "en": {
         "setup": "Running code needs softcuda and the compiler: run `make setup`, then start `make serve` again.",
+        "triton": "This exercise needs Triton: run `make setup-torch`, then press the button again.",
         "busy": "This page is running something; stop it first, or wait.",
         "full": "The machine is busy with other pages; try again in a moment.",
         "changed": "{path} was changed outside this page.",
@@ -76,6 +79,7 @@ WORDS = {
     },
     "zh": {
         "setup": "运行代码需要 softcuda 和编译器：先运行 `make setup`，再重新启动 `make serve`。",
+        "triton": "这道题需要 Triton：先运行 `make setup-torch`，再点一次按钮。",
         "busy": "本页正在运行代码，请先停止它，或者等它结束。",
         "full": "其他页面正在占用这台机器，请稍后再试。",
         "changed": "{path} 已在本页之外被修改。",
@@ -207,11 +211,13 @@ class Workbench:
     def open(self, job: Answer, language: str) -> Answer:
         """The reader's answer, or the stub; and a judge that is ready sooner."""
         one = exercises.find(self.book, text_of(job, "exercise"))
+        if one.lacks():
+            raise Refusal("503 Service Unavailable", words("triton", language))
         if is_ready(self.book):
             self.judges.warm_up()
         kept = self.kept(one)
         return {"source": one.stub if kept is None else kept, "seen": digest(kept), "stub": one.stub,
-                "path": self.book.relative(progress.answer_path(self.book, one))}  # fmt: skip
+                "language": one.language, "path": self.book.relative(progress.answer_path(self.book, one))}  # fmt: skip
 
     def kept(self, one: exercises.Exercise) -> str | None:
         """The answer in my/, None where there is none."""

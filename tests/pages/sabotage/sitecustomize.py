@@ -7,13 +7,17 @@ nan         NaN is, or for integers what has NaN's bits
 An atomic operation on global memory whose result nobody reads is such a store, too.
 
 Python imports this file when it starts, if its folder is on PYTHONPATH. It works on PTX, which is what softcuda's nvcc
-hands to PyCUDA, so that no program needs to know of it.
+hands to PyCUDA and its ptxas to Triton, so that no program needs to know of it.
 """
 
 import os
 import re
+from types import ModuleType
+from typing import Any
 
 import pycuda.driver as cuda
+
+from softcuda import _triton
 
 KIND = os.environ["SABOTAGE"]
 STORE = re.compile(
@@ -24,7 +28,7 @@ STORE = re.compile(
 REDUCE = re.compile(rb"^\s*(?:@!?%p\d+\s+)?red\.[^;]*global[^;]*;", re.MULTILINE)
 # Of nvcc an atomic operation without a result is an `atom` into a register that occurs nowhere else.
 UPDATE = re.compile(
-    rb"^(?P<guard>\s*(?:@!?%p\d+\s+)?)(?:red|atom)\.(?:[a-z:0-9]+\.)*?global[a-z:0-9.]*?\.(?P<type>[bfsu](?:32|64))"
+    rb"^(?P<guard>\s*(?:@!?%p\d+\s+)?)(?:red|atom)\.(?:[a-z:0-9]+\.)*?global[a-z_:0-9.]*?\.(?P<type>[bfsu](?:32|64))"
     rb"\s+(?:(?P<old>%\w+),\s*)?(?P<at>\[[^\]]+\]),\s*[^;{]+;",
     re.MULTILINE,
 )
@@ -49,7 +53,9 @@ def updated(update: re.Match[bytes]) -> bytes:
     text, old = update.string, update["old"]
     if old:
         function = text[text.rfind(b"\n{", 0, update.start()) : text.find(b"\n}", update.end())]
-        if len(re.findall(re.escape(old) + rb"\b", function)) > 1:
+        # Triton sets the register to 0 before the operation.
+        cleared = re.findall(rb"mov\.\w+\s+" + re.escape(old) + rb",\s*0x0;", function)
+        if len(re.findall(re.escape(old) + rb"\b", function)) > 1 + len(cleared):
             return update[0]
     return update["guard"] + b"st.global." + update["type"] + b" " + update["at"] + b", 0;"
 
@@ -71,4 +77,18 @@ def module_from_buffer(buffer: bytes, *args: object, **options: object) -> cuda.
     return load(sabotaged(bytes(buffer)), *args, **options)
 
 
+def use_driver(triton: ModuleType) -> None:
+    """softcuda's, whose loader gets the broken PTX; what Triton keeps in its cache is whole."""
+    give_driver(triton)
+    from softcuda import _triton_driver
+
+    with_reason = _triton_driver.with_reason
+
+    def with_reason_broken(load_binary: Any) -> Any:
+        return with_reason(lambda name, image, *rest: load_binary(name, sabotaged(bytes(image)), *rest))
+
+    _triton_driver.with_reason = with_reason_broken
+
+
 load, cuda.module_from_buffer = cuda.module_from_buffer, module_from_buffer
+give_driver, _triton.use_driver = _triton.use_driver, use_driver

@@ -59,26 +59,34 @@ class Bar:
 
 
 def ladder(source: Source) -> str:
-    """One bar for each rate named, or for each `*.rate` of the program that also measures `copy.rate`, as measured."""
+    """One bar for each rate named, or for each of the program that also measures the reference, as measured.
+
+    The reference is `copy.rate` unless the page names another, such as `cublas.flops`: the rates are then `*.flops`.
+    """
     words = WORDS[source.language]
-    names = list(source.names)
+    names, yardstick = list(source.names), source.options.get("reference", "copy.rate")
+    of, _, kind = yardstick.rpartition(".")
     if not names:
         record = source.record()
-        _, part = source.values.holder(record, source.article, "values", "copy.rate", "value")
-        names = [name for name in part["values"] if name.endswith(".rate") and name != "copy.rate"]
-    rungs = [name.removesuffix(".rate") for name in names]
+        _, part = source.values.holder(record, source.article, "values", yardstick, "value")
+        names = [name for name in part["values"] if name.endswith(f".{kind}") and name != yardstick]
+    rungs = [name.removesuffix(f".{kind}") for name in names]
     labels = source.labels(tuple(rungs)) if "labels" in source.options else rungs
     found = [
         Bar(label, source.value(name), "rung" if source.names else kind_of(label))
         for label, name in zip(labels, names, strict=True)
     ]
-    copy = Bar(words["label"], source.value("copy.rate"))
+    is_copy = yardstick == "copy.rate"
+    reference = Bar(words["label"] if is_copy else of, source.value(yardstick))
     if "upto" in source.options:
         if source.options["upto"] not in rungs:
             raise BookError(f'no rung "{source.options["upto"]}"; there are: {", ".join(rungs)}')
-        return step(source, found, copy, rungs.index(source.options["upto"]))
-    title = source.options.get("title", words["ladder"].format(device=records.device_name(source.record())))
-    return drawn(source, found, copy, title, words["rung"], words["copy"])
+        return step(source, found, reference, rungs.index(source.options["upto"]))
+    device, name = records.device_name(source.record()), words["copy"] if is_copy else of
+    title = words["ladder"].format(device=device)
+    if not is_copy:
+        title = words["bars"].format(device=device) + words["line"].format(name=name)
+    return drawn(source, found, reference, source.options.get("title", title), words["rung"], name)
 
 
 def step(source: Source, found: list[Bar], reference: Bar | None, last: int) -> str:

@@ -170,7 +170,7 @@ class Source:
     def kept(self, name: str, kind: str, called: str) -> tuple[dict[str, Any], dict[str, str]]:
         """What a program recorded under `kind` as `name`; which program it was, on which device and when."""
         match = NAME.match(name)
-        if not match or match["name"].startswith("#"):
+        if not match or "#" in match["name"]:
             raise BookError(f'"{name}" is not a name of a {called}')
         article, short = match["article"] or self.article, match["name"]
         record = self.values.record(article)

@@ -3,7 +3,7 @@
 The same drawing on every page: SM, L1, L2 and DRAM from top to bottom, one column for each kernel, arrows as wide as
 the bytes that they carry. Between SM and L1 that is the sectors of global loads and stores, 32 bytes each; atomic
 additions are stores, too, where they were counted. No recorded metric counts the bytes between L1 and L2, so that link
-has no number; the L2 shows its hit rate. Where a record lacks the bytes written to DRAM, the picture says so.
+has no number; the L2 shows its hit rate. Where a record lacks the bytes written to DRAM, the drawing says so.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ WORDS = {
         "load": "loaded",
         "store": "stored",
         "add": "stored, added",
-        "unknown": "not counted",
         "sm": "SMs: registers",
         "hits": "{share} hits",
         "name": "Kernel",
         "rate": "L2 hits",
+        "unknown": "not counted",
     },
     "zh": {
         "title": "一次启动的访存流量，{device} · {date}，硬件计数；箭头的粗细与字节数成正比",
         "load": "加载",
         "store": "存储",
         "add": "存储、原子加",
-        "unknown": "未计数",
         "sm": "SM：寄存器",
         "hits": "命中 {share}",
         "name": "核函数",
         "rate": "L2 命中率",
+        "unknown": "没有计数",
     },
 }
 
 
 @dataclass(frozen=True)
 class Moved:
-    """Bytes that one launch of a kernel moved, and the L2's hit rate in percent."""
+    """Bytes that one launch of a kernel moved, and the L2's hit rate in percent; None where nothing was counted."""
 
     label: str
     loaded: float
@@ -59,7 +59,7 @@ class Moved:
     added: float
     hits: float
     read: float
-    written: float | None  # None: the record was not asked for it
+    written: float | None
 
 
 def traffic(source: Source) -> str:
@@ -75,11 +75,7 @@ def traffic(source: Source) -> str:
     width = len(kernels) * (WIDTH + GAP) - GAP
     height = 24 + 4 * BOX + 2 * LINK + SHORT + 2
     rows = [
-        [
-            *(k.label, size(k.loaded), size(k.stored), quantity(k.hits, "%"), size(k.read)),
-            words["unknown"] if k.written is None else size(k.written),
-        ]
-        for k in kernels
+        [k.label, size(k.loaded), size(k.stored), quantity(k.hits, "%"), size(k.read), size(k.written)] for k in kernels
     ]
     data = table([words["name"], "SM ← L1", "SM → L1", words["rate"], "L2 ← DRAM", "L2 → DRAM"], rows)
     return figure(sheet(width, height, "".join(columns), title), title, data, source.language)
@@ -89,7 +85,7 @@ def moved(source: Source, kernel: str, label: str) -> Moved:
     def counted(metric: str) -> float:
         return source.value(f"#{kernel}.{metric}").number
 
-    def counted_if_asked(metric: str) -> float | None:  # records of some pages lack it
+    def counted_if_asked(metric: str) -> float | None:  # records of most pages lack atomics
         try:
             return counted(metric)
         except PendingError:
@@ -111,8 +107,10 @@ def moved(source: Source, kernel: str, label: str) -> Moved:
     )
 
 
-def size(number: float) -> str:
+def size(number: float | None) -> str:
     """Bytes to three digits: 256 MiB, 1.99 GiB."""
+    if number is None:
+        return "–"
     for unit, prefix in BINARY:
         if number >= unit * 0.9995:
             return f"{number / unit:.3g}{BLANK}{prefix}"
@@ -133,10 +131,10 @@ def column(kernel: Moved, x: float, most: float, words: dict[str, str]) -> str:
 
     def link(y: float, up: float, down: float | None, below: str = "store") -> float:
         for at, number, kind, name in ((x + 13, up, "load", "load"), (x + WIDTH / 2 + 11, down, "store", below)):
-            if number is None:
-                out.append(f'<text x="{at - 5:g}" y="{y + LINK / 2 + 5:g}">{words["unknown"]}</text>')
-                continue
             tip, tail = (y + 2, y + LINK - 2) if kind == "load" else (y + LINK - 2, y + 2)
+            if number is None:
+                out.append(f'<text x="{at:g}" y="{y + LINK / 2 + 13:g}">{words["unknown"]}</text>')
+                continue
             out.append(arrow(at, tail, tip, WIDEST * number / most, kind))
             out.append(
                 f'<text class="wb-node__name" x="{at + 13:g}" y="{y + LINK / 2 - 3:g}">{size(number)}</text>'

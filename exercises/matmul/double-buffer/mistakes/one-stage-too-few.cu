@@ -1,0 +1,18 @@
+// wrong: warp-synchronous
+__global__ void product(const float* a, const float* b, float* c, int m, int n, int k) {
+    __shared__ float as[16][16], bs[16][16];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, column = blockIdx.x * 16 + x;
+    float next_a = row < m && x < k ? a[row * k + x] : 0;
+    float next_b = y < k && column < n ? b[y * n + column] : 0;
+    float sum = 0;
+    for (int start = 0; start < k; start += 16) {
+        as[y][x] = next_a;  // <-- here
+        bs[y][x] = next_b;  // <-- here
+        __syncthreads();
+        int next = start + 16;
+        next_a = row < m && next + x < k ? a[row * k + next + x] : 0;
+        next_b = next + y < k && column < n ? b[(next + y) * n + column] : 0;
+        for (int i = 0; i < 16; i++) sum += as[y][i] * bs[i][x];  // <-- here
+    }
+    if (row < m && column < n) c[row * n + column] = sum;
+}

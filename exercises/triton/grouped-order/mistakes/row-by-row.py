@@ -1,0 +1,13 @@
+# wrong: row-by-row, no line
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def order(row_of, column_of, rows, columns, GROUP: tl.constexpr):
+    program = tl.program_id(0)
+    row, column = 0, 0
+    row = program // columns
+    column = program % columns
+    tl.store(row_of + program, row)
+    tl.store(column_of + program, column)

@@ -1,0 +1,12 @@
+# wrong: shifted
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    first = tl.program_id(0) * BLOCK
+    i = first + tl.arange(0, BLOCK)
+    inside = i < n
+    total = tl.load(x + i + 1, mask=i + 1 < n) + tl.load(y + i + 1, mask=i + 1 < n)
+    tl.store(out + i, total, mask=inside)  # <-- here

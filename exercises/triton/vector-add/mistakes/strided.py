@@ -1,0 +1,12 @@
+# slow: bytes-strided
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    first = tl.program_id(0) * BLOCK
+    i = tl.program_id(0) + tl.arange(0, BLOCK) * tl.num_programs(0)
+    inside = i < n
+    total = tl.load(x + i, mask=inside) + tl.load(y + i, mask=inside)  # <-- here
+    tl.store(out + i, total, mask=inside)
