@@ -8,9 +8,18 @@ from _products import tile_of
 # --8<-- [start:product_of]
 @triton.jit
 def product_of(
-    a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr,
+    a,
+    b,
+    c,
+    m,
+    n,
+    k,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
+    GROUP: tl.constexpr,
     PRECISION: tl.constexpr,
-):  # fmt: skip
+):
     row, column = tile_of(tl.program_id(0), tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS), GROUP)
     i = row * ROWS + tl.arange(0, ROWS)[:, None]
     j = column * COLUMNS + tl.arange(0, COLUMNS)[None, :]

@@ -19,9 +19,7 @@ def tile_of(program, rows, columns, GROUP: tl.constexpr):
 
 # --8<-- [start:product]
 @triton.jit
-def product(
-    a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr
-):  # fmt: skip
+def product(a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr):
     row, column = tile_of(tl.program_id(0), tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS), GROUP)
     i = row * ROWS + tl.arange(0, ROWS)[:, None]
     j = column * COLUMNS + tl.arange(0, COLUMNS)[None, :]
@@ -40,9 +38,7 @@ def product(
 
 # --8<-- [start:aligned]
 @triton.jit
-def aligned(
-    a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr
-):  # fmt: skip
+def aligned(a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr):
     """For n and k that are multiples of 8, so that rows begin at multiples of 16 bytes."""
     product(a, b, c, m, n // 8 * 8, k // 8 * 8, ROWS, COLUMNS, DEPTH, GROUP)
 
@@ -52,9 +48,7 @@ def aligned(
 
 # --8<-- [start:wrapped]
 @triton.jit
-def wrapped(
-    a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr
-):  # fmt: skip
+def wrapped(a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr):
     """Rows and columns beyond the end are read from the beginning again, so that only K needs a mask."""
     row, column = tile_of(tl.program_id(0), tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS), GROUP)
     i = row * ROWS + tl.arange(0, ROWS)[:, None]
@@ -76,9 +70,7 @@ def wrapped(
 
 # --8<-- [start:described]
 @triton.jit
-def described(
-    a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr
-):  # fmt: skip
+def described(a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr):
     """a, b and c are tensor descriptors: they know their shape, and what lies outside is read as 0."""
     row, column = tile_of(tl.program_id(0), tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS), GROUP)
     total = tl.zeros((ROWS, COLUMNS), tl.float32)
@@ -94,9 +86,7 @@ def described(
 
 # --8<-- [start:persistent]
 @triton.jit
-def persistent(
-    a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr
-):  # fmt: skip
+def persistent(a, b, c, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr):
     """described, by as many programs as there are SMs: each takes one tile after another."""
     rows, columns = tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS)
     for tile in tl.range(tl.program_id(0), rows * columns, tl.num_programs(0), flatten=True):
@@ -113,9 +103,7 @@ def persistent(
 
 
 @triton.jit
-def fused(
-    a, b, c, bias, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr
-):  # fmt: skip
+def fused(a, b, c, bias, m, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr):
     """relu(A B + bias)."""
     row, column = tile_of(tl.program_id(0), tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS), GROUP)
     i = row * ROWS + tl.arange(0, ROWS)[:, None]

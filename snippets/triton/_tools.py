@@ -109,6 +109,11 @@ class Launch:
         grid = (min(tiles, programs or tiles),)
         self.made = self.kernel[grid](*arrays, *more, m, n, k, **tile, **self.options)
 
+    @property
+    def loop(self) -> "Counter[str]":
+        """The instructions of the step that the last launch repeated along K."""
+        return loop_of(self.made.asm["ptx"])
+
 
 # --8<-- [end:launch]
 

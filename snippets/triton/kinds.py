@@ -95,7 +95,7 @@ if __name__ == "__main__":
         loop = loop_of(case.made.asm["ptx"])
         [(main, count)] = [(one, n) for one, n in loop.items() if MAIN.fullmatch(one)][:1] or [("none", 0)]
         worst = f"2^{np.log2(np.abs(error).max()):.0f}"
-        print(f"{name:7}{count:5} x {main:56} worst error {worst} of the sum of magnitudes")
+        print(f"{name:7}{count:5} x {main:56} {worst}")
     if not wb.is_gpu():
         print("no GPU: nothing is timed")
         raise SystemExit

@@ -69,7 +69,7 @@ class Rows:
 
 
 def kernel_in_cuda() -> object:
-    return wb.module("attention/softmax.cu", THREADS=512, PACKS=2, WIDTH=4).get_function("softmax_registers")
+    return wb.module("softmax/softmax.cu", THREADS=512, PACKS=2, WIDTH=4).get_function("softmax_registers")
 
 
 def launches(rows: Rows) -> dict:

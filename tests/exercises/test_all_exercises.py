@@ -76,6 +76,6 @@ def test_both_languages_show_the_signature_and_name_a_section_that_exists(exerci
 @pytest.mark.parametrize("exercise", EVERY, ids=lambda one: one.name)
 def test_mistakes_differ_from_each_other_and_name_several_causes(exercise: Exercise) -> None:
     mistakes = exercise.mistakes()
-    comments = re.compile(r"#.*|\s" if exercise.suffix == ".py" else r"//.*|\s")
+    comments = re.compile(r"#.*|\s+$" if exercise.suffix == ".py" else r"//.*|\s", re.MULTILINE)
     assert len({comments.sub("", one.source) for one in mistakes}) == len(mistakes)
     assert len({one.cause for one in mistakes}) >= 3

@@ -40,7 +40,7 @@ NOTES = re.compile(r"<!-- notes ([\d ]+) -->\s*<ol>\n?(.*?)</ol>", re.DOTALL)
 NOTE = re.compile(r"\s*\d+\.\s+`([^`]+)`")
 PROMPT = re.compile(r"(?:\$|>>>|\.\.\.) ")
 KERNELS = ("cuda", "cpp", "c")
-LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".c": "c", ".py": "python"}
+LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".c": "c", ".py": "python"}
 TOGETHER = 4  # a kernel and a program stand side by side if neither has more than four times the lines of the other
 WORDS = {"en": {"note": "Note"}, "zh": {"note": "注"}}
 
