@@ -1,4 +1,4 @@
-"""The book's own graph of citations, which the article on reading papers ranks, says what the pages cite."""
+"""The book's own graph of citations, which the article on PageRank ranks, says what the pages cite."""
 
 from __future__ import annotations
 

@@ -123,6 +123,16 @@ def test_a_ladder_of_named_rates_has_their_labels(values):
         draw(f"{named} upto=torch", "x", "en", values)
 
 
+def test_bars_up_to_one_of_them_keep_the_scale_of_all(values):
+    named = "bars v0.rate torch.rate v1.rate"
+    whole, part = draw(named, "x", "en", values), draw(f"{named} upto=torch.rate", "x", "en", values)
+    widths = [re.findall(r'wb-bar__fill" [^>]*width="([\d.]+%)"', made) for made in (whole, part)]
+    assert widths[1] == widths[0][:2] and "<table" not in part
+    assert "<desc>v0 1.00 TB/s; torch 2.00 TB/s</desc>" in part.replace("\u00a0", " ")
+    with pytest.raises(BookError, match=r'no bar "copy\.rate"; there are: v0\.rate, torch\.rate, v1\.rate'):
+        draw(f"{named} upto=copy.rate", "x", "en", values)
+
+
 def test_a_ladder_of_flops_names_its_reference(values, small):
     rates = {name: (number, "flop/s") for name, number in (("v0.flops", 1e12), ("v1.flops", 3e12), ("lib.flops", 4e12))}
     recorded.keep(small, "nvidia-h200", "y", {"y/ladder.py": program(rates | {"v0.time": (1.0, "s")})})

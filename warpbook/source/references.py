@@ -1,9 +1,9 @@
 """Who cites whom in this book: the English pages, their links to each other, and the sources in their footnotes.
 
-    python -m warpbook.references          write snippets/reading-papers/references.csv anew
+    python -m warpbook.references          write snippets/pagerank/references.csv anew
     python -m warpbook.references --check  say how far it is from what the pages say; status 1 if too far
 
-The article on reading papers ranks this graph. Its programs run without the pages, so the graph lies beside them. Their
+The article on PageRank ranks this graph. Its programs run without the pages, so the graph lies beside them. Their
 output is recorded on every device, so the file is not renewed with every footnote: it may lag behind by `MOST_DRIFT`.
 """
 
@@ -18,9 +18,9 @@ from pathlib import Path
 from warpbook.book import Book, here, write_text
 from warpbook.source.pages import Page
 
-FILE = Path("reading-papers") / "references.csv"
+FILE = Path("pagerank") / "references.csv"
 MOST_DRIFT = 0.1  # of the edges that the pages have now
-REMEDY = "run .venv/bin/python -m warpbook.references, and make record ONLY=reading-papers here and on the records' GPU"
+REMEDY = "run .venv/bin/python -m warpbook.references, and make record ONLY=pagerank here and on the records' GPU"
 FOOTNOTE = re.compile(r"^\[\^[^\]]+\]: (.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\((https?://[^)\s]+)\)")
 PAGE = re.compile(r"\]\((?!https?:)([\w./-]+\.md)(?:#[\w-]*)?\)")

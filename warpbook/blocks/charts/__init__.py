@@ -4,7 +4,7 @@
     {{ chart:ladder upto=v3 }}                            its first rungs, with the last one marked
     {{ chart:ladder a.rate b.rate upto=a }}               the same of the rates named
     {{ chart:ladder reference=cublas.flops upto=v3 }}     every *.flops beside cuBLAS's
-    {{ chart:bars a.time b.time reference=copy.time }}    named values
+    {{ chart:bars a.time b.time reference=copy.time }}    named values; with upto=a.time the first ones, as above
     {{ chart:curve read.sweep write.sweep }}              recorded series
     {{ chart:roofline v3 v8 }}                            v3.intensity and v3.flops, below the device's ceilings
     {{ chart:timeline overlap.gantt rowlabel="SM" }}      recorded spans
@@ -39,7 +39,7 @@ from warpbook.records.values import Values
 
 CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
     "ladder": (ladder, ("title", "labels", "upto", "reference")),
-    "bars": (bars, ("title", "labels", "reference")),
+    "bars": (bars, ("title", "labels", "reference", "upto")),
     "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel")),
     "roofline": (roofline, ("title", "labels", "ceilings")),
     "timeline": (timeline, ("title", "labels", "rows", "rowlabel", "xlabel", "scale")),

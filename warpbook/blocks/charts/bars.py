@@ -89,23 +89,25 @@ def ladder(source: Source) -> str:
     return drawn(source, found, reference, source.options.get("title", title), words["rung"], name)
 
 
-def step(source: Source, found: list[Bar], reference: Bar, last: int) -> str:
+def step(source: Source, found: list[Bar], reference: Bar | None, last: int) -> str:
     """The ladder as far as the bar `last`, which is marked, on the scale of the whole; <desc> has its numbers."""
     climbed = found[: last + 1]
     title = source.options.get("title", WORDS[source.language]["step"].format(rung=climbed[-1].label))
-    full = full_scale([*found, reference])
+    full = full_scale([*found, *([reference] if reference else [])])
     shapes = []
     for i, bar in enumerate(climbed):
         kind = "rung" if bar is climbed[-1] else "other"
         shapes.append(shape(Bar(bar.label, bar.value, kind), i * STEP_ROW, 13, 17, full, reference))
-    at = percent(reference.value.number / full)
     height = STEP_ROW * len(climbed) + 2
-    shapes += [
-        f'<line class="wb-reference" x1="{at}" x2="{at}" y1="{i * STEP_ROW + 15}" y2="{i * STEP_ROW + 29}"/>'
-        for i in range(len(climbed))
-    ]
+    if reference:
+        at = percent(reference.value.number / full)
+        shapes += [
+            f'<line class="wb-reference" x1="{at}" x2="{at}" y1="{i * STEP_ROW + 15}" y2="{i * STEP_ROW + 29}"/>'
+            for i in range(len(climbed))
+        ]
     said = "; ".join(
-        f"{bar.label} {quantity(bar.value.number, bar.value.unit)}, {share_of(bar, reference)}" for bar in climbed
+        ", ".join(filter(None, (f"{bar.label} {quantity(bar.value.number, bar.value.unit)}", share_of(bar, reference))))
+        for bar in climbed
     )
     svg = (
         f'<svg role="img" aria-label="{html.escape(title)}" width="100%" height="{height}"><desc>{html.escape(said)}'
@@ -139,6 +141,10 @@ def bars(source: Source) -> str:
             )
         if bar.value.number < 0:
             raise BookError(f'"{bar.value.name}" is negative, which a bar cannot show')
+    if "upto" in source.options:
+        if source.options["upto"] not in source.names:
+            raise BookError(f'no bar "{source.options["upto"]}"; there are: {", ".join(source.names)}')
+        return step(source, found, reference, source.names.index(source.options["upto"]))
     title = source.options.get("title", "")
     if not title:
         title = words["bars"].format(device=f"{found[0].value.device} · {found[0].value.date}")

@@ -22,7 +22,7 @@ class Parser:
     """A grammar on the device."""
 
     def __init__(self, grammar: CNF) -> None:
-        self.grammar, self.module = grammar, wb.module("automata/cyk.cu")
+        self.grammar, self.module = grammar, wb.module("grammars/cyk.cu")
         if len(grammar.names) > 8 or len(grammar.pairs) > 64:
             raise ValueError(f"{len(grammar.names)} variables, {len(grammar.pairs)} pairs: cyk.cu holds 8 and 64")
         self.rules = np.array([a << 16 | b << 8 | c for a, b, c in grammar.pairs], np.uint32)

@@ -37,8 +37,8 @@ class Ranker:
 
     def __init__(self, graph: Csr) -> None:
         self.graph = graph
-        self.module = wb.module("reading-papers/pull.cu")
-        self.narrow = wb.module("reading-papers/pull.cu", SHARE="float")
+        self.module = wb.module("pagerank/pull.cu")
+        self.narrow = wb.module("pagerank/pull.cu", SHARE="float")
         self.spread = self.module.get_function("spread")
         self.offsets, self.sources, self.degree = map(cuda.to_device, (graph.offsets, graph.sources, graph.degree))
         self.rank, self.share = (cuda.mem_alloc(8 * graph.n) for _ in range(2))
@@ -50,7 +50,7 @@ class Ranker:
 
     def lanes(self, lanes: int) -> tuple:
         """Each row is pulled by so many lanes: the kernel and its grid."""
-        module = wb.module("reading-papers/pull.cu", LANES=lanes)
+        module = wb.module("pagerank/pull.cu", LANES=lanes)
         return module.get_function("pull_lanes"), -(-self.graph.n * lanes // BLOCK)
 
     def tiles(self) -> tuple:

@@ -34,7 +34,7 @@ def neighbours_added(failure):
             "zh": "{size}：sums[0] 是 {got}，应为 {want}：这是与第 0 行同在一个线程束的各行之和。"
             "洗牌指令取到了别的行的 lane：距离要小于 8，或者把宽度设为 8",
         },
-        "reading-papers#lanes",
+        "pagerank#lanes",
     )
 
 

@@ -21,7 +21,7 @@ def together(a: np.ndarray) -> np.ndarray:
     packed = np.packbits(bits, axis=1, bitorder="little").view("<u8")
     out = cuda.mem_alloc(4 * sources**2)
     cuda.memset_d32(out, 0xFFFFFFFF, sources**2)
-    kernel = wb.module("reading-papers/cocitation.cu").get_function("cocite")
+    kernel = wb.module("pagerank/cocitation.cu").get_function("cocite")
     sizes = np.int32(sources), np.int32(words)
     kernel(cuda.In(packed), out, *sizes, block=(64, 1, 1), grid=(-(-sources // 64), sources))
     return cuda.from_device(out, (sources, sources), np.int32)

@@ -13,7 +13,7 @@ import warpbench as wb
 
 ROWS, THREADS = 8, 128  # as in cells.cu; threads a block
 KERNELS = {"life_bytes": 1, "life_words": 4, "life_bits": 32}  # cells a thread takes of a row
-PROFILED = "automata/cells.py --profile"
+PROFILED = "cellular-automata/cells.py --profile"
 LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 STORES = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"
 GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], np.uint8)
@@ -46,7 +46,7 @@ class Life:
     module = None
 
     def __init__(self, cells: np.ndarray) -> None:
-        Life.module = Life.module or wb.module("automata/cells.cu")
+        Life.module = Life.module or wb.module("cellular-automata/cells.cu")
         self.height, self.width = cells.shape
         self.data = {1: cuda.to_device(cells), 8: cuda.to_device(packed(cells))}  # by cells a byte
         self.out = cuda.mem_alloc(cells.size)
@@ -121,7 +121,7 @@ def check_glider() -> None:
 
 def rule110(start: np.ndarray, steps: int) -> np.ndarray:
     """Rows 0 to `steps` of Rule 110, by the device."""
-    kernel = wb.module("automata/cells.cu").get_function("rule110")
+    kernel = wb.module("cellular-automata/cells.cu").get_function("rule110")
     words = start.size // 32
     rows = np.full((steps + 1, start.size // 8), 0xA5, np.uint8)
     rows[0] = packed(start)

@@ -1,0 +1,9 @@
+// wrong: first-cut-missing, no line
+__global__ void join(const int* both, const int* left, const int* right, int* sets, int n, int cuts) {
+    int lane = threadIdx.x % 32, cell = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (cell >= n) return;  // the whole warp
+    int set = 0;
+    for (int k = 1 + lane; k < cuts; k += 32) set |= both[left[cell * cuts + k] << 8 | right[cell * cuts + k]];
+    set = __reduce_or_sync(0xffffffff, set);
+    if (lane == 0) sets[cell] = set;
+}

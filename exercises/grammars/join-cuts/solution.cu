@@ -1,0 +1,11 @@
+// sets[c] is the union, over the cuts k, of both[left[c * cuts + k] << 8 | right[c * cuts + k]].
+__global__ void join(const int* both, const int* left, const int* right, int* sets, int n, int cuts) {
+    // your code
+    int lane = threadIdx.x % 32, cell = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (cell >= n) return;  // the whole warp
+    int set = 0;
+    for (int k = lane; k < cuts; k += 32) set |= both[left[cell * cuts + k] << 8 | right[cell * cuts + k]];
+    set = __reduce_or_sync(0xffffffff, set);
+    if (lane == 0) sets[cell] = set;
+    // end of your code
+}
