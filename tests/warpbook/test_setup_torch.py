@@ -6,6 +6,7 @@ Each test loads a copy of the tools in a small repository; pip is replaced, and 
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -212,5 +213,7 @@ def test_the_book_s_lock_is_whole():
     ],
 )  # fmt: skip
 def test_what_make_calls(given, word):
-    done = subprocess.run(["make", "-n", "setup-torch", *given], cwd=ROOT, capture_output=True, text=True, check=True)
+    command = ["make", "-n", "--no-print-directory", "setup-torch", *given]
+    own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
+    done = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1].rstrip() == f".venv/bin/python tools/setup_torch.py {word}".rstrip()

@@ -41,7 +41,8 @@ SEPARATOR = (
 )
 
 HAN = re.compile(r"[\u3400-\u9fff]+")
-UNSEARCHED = {"sources", "further", "takeaways"}  # lists of documents, of pages, and of what sections say already
+# Lists of documents and of pages, and what the sections of a page say already.
+UNSEARCHED = {"sources", "further", "takeaways", "questions", "claims"}
 MARK = r"[\s，。、；：？！（）《》「」【】“”]"
 BESIDE = re.compile(rf"^\u200b|(?<={MARK})\u200b|\u200b(?={MARK}|$)")
 KEPT = {"p", "li", "ol", "ul", "code"}  # what results are cut into
