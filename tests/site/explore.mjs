@@ -19,7 +19,7 @@ async function open(path, { scheme = "light", width = 1280, script = true } = {}
       new PerformanceObserver((list) => list.getEntries().forEach((entry) => entry.sources.forEach(moved))).observe({ type: "layout-shift", buffered: true });
     });
   await page.goto(base + path);
-  if (script && path.includes("x/")) await page.waitForSelector(".wb-explore fieldset:enabled");
+  if (script && path.includes("x/")) await page.waitForFunction(() => !document.querySelector(".wb-explore fieldset:disabled")); // each figure has a module of its own
   if (script) await ready(page);
   return { context, page, same, asked };
 }
