@@ -1,13 +1,17 @@
 // The list of exercises keeps what its reader ticks, for both languages; without scripts it has no such column.
 // `look(tools, URL)` is called by browser.mjs.
+import { ready } from "./page.mjs";
+
 export default async function look(tools, base) {
   const browser = await tools.browser(), problems = [], context = await browser.newContext();
   const open = async (path, by = context) => {
     const page = await by.newPage();
     page.on("pageerror", (error) => problems.push({ page: path, scheme: "light", what: error.message }));
     await page.goto(base + path);
+    if (by !== without) await ready(page);
     return page;
   };
+  const without = await browser.newContext({ javaScriptEnabled: false });
   const same = (path, what, got, want) => {
     if (JSON.stringify(got) !== JSON.stringify(want)) problems.push({ page: path, scheme: "light", what: `${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}` });
   };
@@ -29,7 +33,6 @@ export default async function look(tools, base) {
   await page.waitForSelector(`[data-exercise="${name}"] h3:target`, { timeout: 5000 }).catch(() => same(page.url(), "leads to the exercise", false, true));
   same(page.url(), "an open solution", await page.locator(".wb-solution[open]").count(), 0);
 
-  const without = await browser.newContext({ javaScriptEnabled: false });
   same("exercises/", "a column without a use", await (await open("exercises/", without)).locator(".wb-exercises th").last().isVisible(), false);
 
   const phone = await browser.newContext({ viewport: { width: 390, height: 844 } });

@@ -1,8 +1,9 @@
 // What scripts that look at pages share.
 
-// Waiting for a page by what it does and not by a time: Material's script has run, which comes to a wide page by itself and to a
-// narrow one later, and the page has nothing to do.
+// Waiting for a page by what it does and not by a time: on a wide page the pointer moves, which brings Material's script; it has
+// run, and the page has nothing to do. A narrow page is looked at without it.
 export async function ready(page) {
+  if (page.viewportSize().width >= 960) for (const at of [1, 2]) await page.mouse.move(at, at);
   await page.waitForFunction(() => window.document$ || !document.querySelector("script[data-src]") || innerWidth < 960, null, { polling: 20, timeout: 20000 });
   await page.evaluate(() => new Promise((done) => requestIdleCallback(done, { timeout: 500 })));
 }
@@ -18,6 +19,7 @@ export function opener(browser, base, problems) {
     };
     page.on("pageerror", (error) => same("script", error.message, ""));
     await page.goto(base + path);
+    if (options.javaScriptEnabled !== false) await ready(page);
     return { context, page, same };
   };
 }
