@@ -7,21 +7,22 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import warpbench as wb
 from _gemv import Problem, compile_all, copy, cublas, ladder, resident, rounds, shares, spread, timed
+from _staged import compile_staged, staged
 
 BATCHES = [1, 2, 4, 8, 16]
-SPLITS = 4
+SPLITS, HALF = 4, 2  # parts of K: two blocks per SM; for v9 one
 
 
 def measure(rng: np.random.Generator, bf16: bool) -> None:
     kind = "bf16" if bf16 else "fp32"
-    drawn = ["v1", "v2", "v3", "v4", "v5", "v7", "v8"] if bf16 else ["v1", "v2", "v3", "v4"]
+    drawn = ["v1", "v2", "v3", "v4", "v5", "v7", "v8", "v9"] if bf16 else ["v1", "v2", "v3", "v4"]
     rates: dict[str, list[tuple[float, float, float]]] = {name: [] for name in (*drawn, "cublas")}
     whole = Problem(rng, 16, 8192, 32768 if bf16 else 16384, bf16, whole=True, copies=2)
     yardstick = copy()
     for m in BATCHES:
         p = whole.first_rows(m)
         library = cublas(p)
-        launches = ladder(SPLITS, resident(), bf16)
+        launches = ladder(SPLITS, resident(), bf16) | {"v9": staged(HALF)}
         for name in ["v0", *drawn] if m == 1 else drawn:
             p.check(launches[name], name)
         runs = {name: timed(p, launches[name]) for name in drawn} | {"cublas": library}
@@ -44,10 +45,12 @@ def measure(rng: np.random.Generator, bf16: bool) -> None:
 if __name__ == "__main__":
     generator = np.random.default_rng()
     wb.needs("8.0")
-    compile_all(BATCHES if wb.is_gpu() else (1, 4), fp32=True)
+    batches = BATCHES if wb.is_gpu() else [1, 4]
+    compile_all(batches, fp32=True)
+    compile_staged(batches)
     for bf16 in (True, False):
-        for m in BATCHES if wb.is_gpu() else (1, 4):
-            for name, launch in ladder(2, 3, bf16).items():
+        for m in batches:
+            for name, launch in (ladder(2, 3, bf16) | ({"v9": staged(2)} if bf16 else {})).items():
                 Problem(generator, m, 130, 264, bf16).check(launch, name)
             print(f"M = {m}, {'bf16' if bf16 else 'fp32'}: within the bound")
     if wb.is_gpu():

@@ -1,4 +1,4 @@
-"""Climb the ladder from one thread per row to stream-K: check every rung, then time it beside cuBLAS and a copy.
+"""Climb the ladder from one thread per row to x in shared memory: check each rung, time it beside cuBLAS and a copy.
 
 python ladder.py             check; on a GPU also time M = 16, N = 8192, K = 32768: 512 MiB of weights in bf16
 python ladder.py --profile   launch each rung once for a profiler, with M = 16 (softcuda: N = 256, K = 2048)
@@ -10,6 +10,7 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import warpbench as wb
 from _gemv import Problem, compile_all, copy, cublas, ladder, resident, rounds, shares, spread, timed
+from _staged import compile_staged, staged
 
 # --8<-- [start:shapes]
 SHAPES = [  # M, N, K: tails in each direction, rows that are no multiple of 16 bytes, whole tiles
@@ -20,13 +21,15 @@ SHAPES = [  # M, N, K: tails in each direction, rows that are no multiple of 16 
 ]
 # --8<-- [end:shapes]
 SPLITS = 4  # of K: with 64 tiles of rows 256 blocks, of which an H200 holds 264 at once
+HALF = 2  # of v9: a block per SM
 
 
 def check_all(rng: np.random.Generator) -> None:
     compile_all([m for m, _, _ in SHAPES], fp32=True)
+    compile_staged([m for m, _, _ in SHAPES])
     for m, n, k in SHAPES:
         for bf16 in (True, False):
-            for name, launch in ladder(splits=3, blocks=5, bf16=bf16).items():
+            for name, launch in (ladder(3, 5, bf16) | ({"v9": staged(3)} if bf16 else {})).items():
                 Problem(rng, m, n, k, bf16).check(launch, name)
                 Problem(rng, m, n, k, bf16, whole=True).check(launch, name)
         print(f"M, N, K = {m, n, k}: bf16 and fp32, within the bound; whole numbers exact")
@@ -39,7 +42,7 @@ def measure(rng: np.random.Generator, m: int) -> None:
     copies: list[float] = []
     libraries: list[float] = []
     print(f"\nM = {m}{'ms':>10}{'GB/s':>8}{'of copy':>9}{'of cuBLAS':>11}")
-    for name, launch in ladder(SPLITS, resident()).items():
+    for name, launch in (ladder(SPLITS, resident()) | {"v9": staged(HALF)}).items():
         p.check(launch, name)
         ours, theirs, copied = rounds([timed(p, launch), library, yardstick], seconds=0.2)
         p.check(launch, name)  # and still after the last
@@ -65,7 +68,8 @@ def measure(rng: np.random.Generator, m: int) -> None:
 def profile(rng: np.random.Generator) -> None:
     n, k = (8192, 32768) if wb.is_gpu() else (256, 2048)
     p = Problem(rng, 16, n, k, whole=True)
-    for name, launch in ladder(SPLITS, resident() if wb.is_gpu() else 6).items():
+    blocks = resident() if wb.is_gpu() else 6
+    for name, launch in (ladder(SPLITS, blocks) | {"v9": staged(HALF)}).items():
         p.check(launch, name)
         print(f"gemv_{name}, M, N, K = {p.m, p.n, p.k}: exact")
 

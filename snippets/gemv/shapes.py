@@ -22,6 +22,7 @@ from _gemv import (
     stream,
     timed,
 )
+from _staged import compile_staged, staged
 
 BATCHES = [1, 2, 4, 8, 16]
 BIG = 2**29  # bytes that the yardstick copies
@@ -46,6 +47,8 @@ def candidates(m: int, n: int, k: int) -> dict[str, Launch]:
     for blocks in (resident() // 2, resident(), 2 * resident()):
         splits = max(1, min(-(-k // CHUNK), blocks // tiles))
         found[f"v7/{splits}"] = fixed_up(splits)
+        if m > 4 and blocks <= resident():
+            found[f"v9/{splits}"] = staged(splits)
     return found
 
 
@@ -99,6 +102,7 @@ if __name__ == "__main__":
     if wb.is_gpu():
         wb.needs("8.0", memory=4 * 2**30)
         compile_all(BATCHES)
+        compile_staged(BATCHES)
         measure(generator)
     else:
         print("no GPU: nothing is timed")

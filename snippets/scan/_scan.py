@@ -1,7 +1,7 @@
-"""The rungs of scan.cu: how each is launched, and what its result is compared with."""
+"""The rungs of scan.cu and ring.cu: how each is launched, and what its result is compared with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pycuda.driver as cuda
@@ -11,6 +11,8 @@ BLOCK = 256  # threads, as in scan.cu
 WIDE = 16 * BLOCK  # numbers per tile from v4 on
 FEW = 128  # threads of v8, the best of those tried: each parks 80 numbers
 PER_SM = 6  # blocks of v9: what the shared memory of an SM holds
+SQUAD, SHARE, STAGES = 8, 8, 6  # of v10, as in ring.cu
+RING = 128 * SHARE * SQUAD  # numbers per tile of v10
 
 
 # --8<-- [start:rungs]
@@ -20,7 +22,8 @@ class Rung:
     tile: int  # numbers per block
     way: str  # "add": scan the tiles, then add; "sum": sum the tiles, then scan; "once": in one pass
     threads: int = BLOCK
-    stay: bool = False  # a fixed number of blocks, each of which takes tile after tile
+    stay: int = 0  # blocks per SM, each of which takes tile after tile; 0: a block per tile
+    shared: int = 0  # bytes of dynamic shared memory
 
 
 RUNGS = [
@@ -33,9 +36,11 @@ RUNGS = [
     Rung("v6", WIDE, "once"),
     Rung("v7", WIDE, "once"),
     Rung("v8", 80 * FEW, "once", threads=FEW),
-    Rung("v9", WIDE, "once", stay=True),
+    Rung("v9", WIDE, "once", stay=PER_SM),
+    Rung("v10", RING, "once", threads=32 * (2 + 2 * SQUAD), stay=1, shared=STAGES * (4 * RING + 48 + 8 * SQUAD)),
 ]
-V4, EXCLUSIVE = RUNGS[4], Rung("exclusive", WIDE, "once")
+V4, BEST, EXCLUSIVE = RUNGS[4], RUNGS[10], Rung("exclusive", WIDE, "once")
+DEALT = replace(BEST, name="dealt")  # the same without tickets
 # --8<-- [end:rungs]
 
 
@@ -45,9 +50,12 @@ class Scanner:
     def __init__(self, dtype: type, most: int) -> None:
         self.dtype = np.dtype(dtype)
         element = {"float32": "float", "int32": "int"}[self.dtype.name]
-        self.kernel = wb.module("scan/scan.cu", ELEMENT=element).get_function
+        self.kernel = wb.module("scan/scan.cu", append=wb.source("scan/ring.cu"), ELEMENT=element).get_function
+        for rung in (BEST, DEALT):
+            kernel = self.kernel(f"scan_{rung.name}")
+            kernel.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, rung.shared)
         self.parked = wb.module("scan/scan.cu", ELEMENT=element, THREADS=FEW, PARKED=20).get_function("scan_v8")
-        self.resident = PER_SM * cuda.Context.get_device().multiprocessor_count
+        self.sms = cuda.Context.get_device().multiprocessor_count if wb.is_gpu() else 2  # few: more tiles for a block
         tiles = -(-most // BLOCK)
         self.sums = [cuda.mem_alloc(4 * tiles)]  # of the tiles, of the tiles of these sums, and so on
         while tiles > 1:
@@ -68,8 +76,9 @@ class Scanner:
         cuda.memset_d32_async(self.words, 0, 2 * (1 + tiles))
         kernel = self.parked if rung.threads == FEW else self.kernel(f"scan_{rung.name}")
         first = np.uint64(int(self.words) + 8)
-        blocks = min(tiles, self.resident) if rung.stay else tiles
-        kernel(data, out, first, self.words, np.int64(n), block=(rung.threads, 1, 1), grid=(blocks, 1))
+        blocks = min(tiles, rung.stay * self.sms) if rung.stay else tiles
+        shape = {"block": (rung.threads, 1, 1), "grid": (blocks, 1), "shared": rung.shared}
+        kernel(data, out, first, self.words, np.int64(n), **shape)
 
     def launch_level(
         self, rung: Rung, data: cuda.DeviceAllocation, out: cuda.DeviceAllocation, n: int, levels: Sequence
