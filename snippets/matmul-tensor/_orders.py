@@ -40,8 +40,8 @@ def grouped(rows: int, columns: int, group: int = 16) -> list[list[Tile]]:
 
 # --8<-- [end:orders]
 # --8<-- [start:model]
-def dram_bytes(waves: list[list[Tile]], n: int, cache: float = 60 * 2**20, slabs: int = 32) -> int:
-    """Bytes of A and B that the L2 fetches if the blocks of a wave go along K together.
+def dram_bytes(waves: list[list[Tile]], n: int, cache: float = 60 * 2**20, slabs: int = 32, back: bool = False) -> int:
+    """Bytes of A and B that the L2 fetches if the blocks of a wave go along K together, every second wave `back`.
 
     The L2 drops what was used longest ago. K is cut into `slabs`; a wave wants, slab by slab, the rows of A and of B
     that its tiles have, each once. Its tiles of C take room, too.
@@ -60,8 +60,8 @@ def dram_bytes(waves: list[list[Tile]], n: int, cache: float = 60 * 2**20, slabs
         while held > cache:
             held -= kept.popitem(last=False)[1]
 
-    for wave in waves:
-        for slab in range(slabs):
+    for i, wave in enumerate(waves):
+        for slab in reversed(range(slabs)) if back and i % 2 else range(slabs):
             for row in sorted({row for row, _ in wave}):
                 touch(("A", row, slab), ROWS * n * 2 // slabs, True)
             for column in sorted({column for _, column in wave}):
@@ -72,7 +72,7 @@ def dram_bytes(waves: list[list[Tile]], n: int, cache: float = 60 * 2**20, slabs
 
 
 # --8<-- [end:model]
-ORDERS = {"v8": row_by_row, "v9": runs, "v10": grouped}
+ORDERS = {"v8": row_by_row, "v9": runs, "v10": grouped, "v14": grouped}
 
 
 def table(n: int) -> Iterator[tuple[str, int, float, int]]:
@@ -81,4 +81,4 @@ def table(n: int) -> Iterator[tuple[str, int, float, int]]:
     for name, order in ORDERS.items():
         waves = order(rows, columns)
         wanted = [ROWS * len({r for r, _ in wave}) + COLUMNS * len({c for _, c in wave}) for wave in waves]
-        yield name, len(waves), sum(wanted) / len(wanted), dram_bytes(waves, n)
+        yield name, len(waves), sum(wanted) / len(wanted), dram_bytes(waves, n, back=name == "v14")

@@ -1,9 +1,8 @@
-"""The rungs of mma.cu, wgmma.cu, persistent.cu and final.cu: how they are launched, and what a right result is."""
+"""The rungs of this folder's kernels: how they are launched, and what a right result is."""
 
 import ctypes
 import functools
 import itertools
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from pycuda import compiler
 # --8<-- [start:kinds]
 @dataclass(frozen=True)
 class Kind:
-    """A type of A and B: its bytes, its number in a tensor map, and what final.cu must be told."""
+    """A type of A and B: its bytes, its number in a tensor map, and what pingpong.cu and final.cu must be told."""
 
     bytes: int
     map: int
@@ -41,8 +40,9 @@ KINDS = {
 # --8<-- [end:kinds]
 # Of C: its type, the type of its bits, its number in a tensor map, its binary digits
 OUTS = (("bf16", np.uint16, 9, 8), ("fp16", np.uint16, 6, 11), ("fp32", np.uint32, 7, 24))
-Tile = dict[str, int]  # the parameters of final.cu
-FINAL: Tile = {"STAGES": 6, "CLUSTER": 2, "GROUP": 16}
+Tile = dict[str, int]  # the parameters of pingpong.cu or final.cu
+PINGPONG: Tile = {"STAGES": 6, "CLUSTER": 2, "GROUP": 16}
+FINAL: Tile = {"STAGES": 4, "CLUSTER": 2, "GROUP": 16}
 
 
 E4M3 = np.array([(8 + i % 8) * 2.0 ** (i // 8 - 10) if i >= 8 else i * 2.0**-9 for i in range(127)])  # its numbers ≥ 0
@@ -133,7 +133,7 @@ RUNGS = [
     Rung("v12", "persistent.cu", 128, 256, 384, ring(256, 4) + 32768, persistent=True, cluster=2),
 ]
 # --8<-- [end:rungs]
-NAMES = [*(one.name for one in RUNGS), "v13"]
+NAMES = [*(one.name for one in RUNGS), "v13", "v14"]
 
 
 @functools.cache
@@ -196,29 +196,44 @@ def launch_of(rung: Rung, blocks: int) -> Launch:
     return launch
 
 
+def pingpong(kind: str, blocks: int, tile: Tile = PINGPONG) -> Launch:
+    """The launch of pingpong.cu, whose blocks of a cluster lie beside each other."""
+    return parametric("pingpong.cu", "gemm_v13", kind, blocks, tile, (128, 128), (1, tile["CLUSTER"]))
+
+
 def final(kind: str, blocks: int, tile: Tile = FINAL) -> Launch:
-    """The launch of final.cu for a type and with these parameters."""
-    kernel = module("final.cu", **KINDS[kind].macros, **tile).get_function("gemm_v13")
-    cluster, shared = tile["CLUSTER"], ring(128, tile["STAGES"]) + (32768 if KINDS[kind].out < 2 else 0)
+    """The launch of final.cu, whose blocks of a cluster lie below each other."""
+    return parametric("final.cu", "gemm_v14", kind, blocks, tile, (128, 256), (tile["CLUSTER"], 1))
+
+
+def parametric(
+    file: str, name: str, kind: str, blocks: int, tile: Tile, shape: tuple[int, int], cluster: tuple[int, int]
+) -> Launch:
+    """The launch of a kernel for a type and with these parameters; its tile's shape, and blocks of a cluster."""
+    macros = KINDS[kind].macros | tile
+    kernel = module(file, **macros).get_function(name)
+    (rows, columns), (below, beside) = shape, cluster
+    shared = ring(columns, tile["STAGES"]) + (32768 if file == "final.cu" or KINDS[kind].out < 2 else 0)
     kernel.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+    maps = maps_of(file, **macros)
 
     def launch(problem: "Problem") -> None:
         m, n, k = problem.shape
-        maps_of("final.cu", **KINDS[kind].macros, **tile).use(
-            problem.map_a(128 // cluster), problem.map_b(128), problem.map_c()
-        )
+        maps.use(problem.map_a(rows // beside), problem.map_b(columns // below), problem.map_c())
+        tiles = -(-m // (rows * below)) * -(-n // (columns * beside))
+        grid = below * beside * min(tiles, blocks // (below * beside))
+        operands = [] if file == "final.cu" else [problem.c]
         sizes = np.int32(m), np.int32(n), np.int32(k)
-        tiles = -(-m // 128) * -(-n // (128 * cluster))
-        grid = cluster * min(tiles, blocks // cluster)
-        kernel(problem.c, *sizes, block=(384, 1, 1), grid=(grid, 1), shared=shared)
+        kernel(*operands, *sizes, block=(384, 1, 1), grid=(grid, 1), shared=shared)
 
     launch.kernel = kernel
     return launch
 
 
 def ladder(blocks: int) -> dict[str, Launch]:
-    """All rungs, v0 to v13, by name."""
-    return {one.name: launch_of(one, blocks) for one in RUNGS} | {"v13": final("bf16", blocks)}
+    """All rungs, v0 to v14, by name."""
+    rungs = {one.name: launch_of(one, blocks) for one in RUNGS}
+    return rungs | {"v13": pingpong("bf16", blocks), "v14": final("bf16", blocks)}
 
 
 # --8<-- [start:problem]
@@ -314,90 +329,6 @@ def check(problems: Sequence[Problem], launches: dict[str, Launch]) -> float:
         launch(problem)
         worst = max(worst, problem.check(f"{name}, M, N, K = {problem.shape}"))
     return worst
-
-
-# --8<-- [start:pairs]
-def pairs(ours: Callable[[], None], theirs: Callable[[], None], seconds: float) -> tuple[list, list]:
-    """Time both in turn, in bursts of launches, for about `seconds`; the time per launch in each burst."""
-    one = burst(ours, 1) + burst(theirs, 1)
-    rounds = 10
-    repeats = max(1, min(20, int(seconds / rounds / one)))
-    times: tuple[list[float], list[float]] = ([], [])
-    for i in range(rounds):
-        for which in (0, 1) if i % 2 else (1, 0):
-            (ours, theirs)[which]()
-            times[which].append(burst((ours, theirs)[which], repeats))
-    return times
-
-
-def burst(run: Callable[[], None], repeats: int) -> float:
-    start, stop = cuda.Event(), cuda.Event()
-    start.record()
-    for _ in range(repeats):
-        run()
-    stop.record()
-    stop.synchronize()
-    return stop.time_since(start) * 1e-3 / repeats
-
-
-def spread(values: Sequence[float]) -> tuple[float, float, float]:
-    """The median, and the 10th and the 90th percentile."""
-    low, median, high = (float(x) for x in np.percentile(values, [10, 50, 90]))
-    return median, low, high
-
-
-# --8<-- [end:pairs]
-
-
-class Meter:
-    """The clock and the energy of GPU 0, from NVIDIA's management library; None where it is not installed."""
-
-    def __init__(self) -> None:
-        self.gpu: Any = ctypes.c_void_p()
-        try:
-            self.library = ctypes.CDLL("libnvidia-ml.so.1")
-            failed = self.library.nvmlInit_v2() or self.library.nvmlDeviceGetHandleByPciBusId_v2(
-                cuda.Context.get_device().pci_bus_id().encode(), ctypes.byref(self.gpu)
-            )
-        except OSError:
-            failed = 1
-        self.works = not failed
-
-    def clock(self) -> float:
-        """Of the SMs now, in Hz."""
-        mhz = ctypes.c_uint()
-        self.library.nvmlDeviceGetClockInfo(self.gpu, 1, ctypes.byref(mhz))
-        return mhz.value * 1e6
-
-    def joules(self) -> float:
-        """Since the driver was loaded."""
-        millijoules = ctypes.c_ulonglong()
-        self.library.nvmlDeviceGetTotalEnergyConsumption(self.gpu, ctypes.byref(millijoules))
-        return millijoules.value * 1e-3
-
-    def watch(self, run: Callable[[], None], seconds: float) -> tuple[float, float, float]:
-        """Launch for so long without a pause: seconds per launch, watts, and the clock in Hz meanwhile.
-
-        The meter moves in steps, some times a second: what counts is the time from its first step to its last.
-        """
-        repeats = max(3, int(seconds / burst(run, 3)))
-        burst(run, max(3, repeats // 2))  # heat
-        start, stop = cuda.Event(), cuda.Event()
-        start.record()
-        for _ in range(repeats):
-            run()
-        stop.record()
-        clocks, steps = [], [(time.perf_counter(), self.joules())]
-        while not stop.query():
-            now = self.joules()
-            if now != steps[-1][1]:
-                steps.append((time.perf_counter(), now))
-                clocks.append(self.clock())
-        took = stop.time_since(start) * 1e-3
-        if len(steps) < 4:
-            return took / repeats, (self.joules() - steps[0][1]) / took, self.clock()
-        (t0, e0), (t1, e1) = steps[1], steps[-1]
-        return took / repeats, (e1 - e0) / (t1 - t0), float(np.median(clocks))
 
 
 class Shared:

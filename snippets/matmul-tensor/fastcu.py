@@ -15,7 +15,8 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _tensor import Sample, cublas, pairs, spread
+from _tensor import Sample, cublas
+from warppairs import pairs, share_of, spread
 
 COMMIT = "38eb642e0c081231d6f695978be63604bd7c689b"
 KERNELS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
@@ -52,7 +53,7 @@ def main() -> None:
     for n, numbers in ((8192, KERNELS), (4096, KERNELS[-2:])):
         problem, flop = Column(rng, n), 2 * n**3
         theirs = cublas(problem)
-        pairs(theirs, theirs, seconds=0.5)
+        pairs(theirs, theirs)  # to the power limit
         addresses = [ctypes.c_void_p(int(x)) for x in (problem.a, problem.b, problem.c, scratch)]
         for number in numbers:
 
@@ -62,9 +63,9 @@ def main() -> None:
             problem.reset()
             launch()
             problem.check(f"kernel {number}")
-            times = pairs(launch, theirs, seconds=0.4)
-            share = spread([100 * b / a for a, b in zip(*times, strict=True)])
-            t = wb.Timing(*spread(times[0]), repeats=len(times[0]))
+            ours, library_too = pairs(launch, theirs)
+            share = share_of(ours, library_too)
+            t = wb.Timing(*spread(ours.seconds), repeats=len(ours.seconds))
             name = f"k{number}" if n == 8192 else f"k{number}.n{n}"
             wb.timing(name, t, flop=flop)
             wb.value(f"{name}.share", share[0], "%", share[1:])

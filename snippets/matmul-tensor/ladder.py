@@ -10,7 +10,8 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _tensor import NAMES, RUNGS, Meter, Problem, Sample, check, cublas, ladder, pairs, spread
+from _tensor import NAMES, RUNGS, Problem, Sample, check, cublas, ladder
+from warppairs import Meter, pairs, share_of, spread
 
 # --8<-- [start:shapes]
 SHAPES = [  # M, N, K: one row, tails in each direction, several tiles for each persistent block
@@ -21,7 +22,7 @@ SHAPES = [  # M, N, K: one row, tails in each direction, several tiles for each 
 ]
 # --8<-- [end:shapes]
 # --8<-- [start:intensity]
-TILES = {one.name: (one.rows, one.columns) for one in RUNGS[1:]} | {"v13": (128, 128)}
+TILES = {one.name: (one.rows, one.columns) for one in RUNGS[1:]} | {"v13": (128, 128), "v14": (128, 256)}
 
 
 def intensity(rows: int, columns: int) -> float:
@@ -46,21 +47,25 @@ def measure(rng: np.random.Generator, launches: dict, n: int) -> None:
     theirs()
     problem.check("cuBLAS")
     library: list[float] = []
-    pairs(theirs, theirs, seconds=1.0)  # the GPU is warm, and at its power limit
+    pairs(theirs, theirs)  # the GPU is warm, and at its power limit
     print(f"\nN = {n}{'ms':>12}{'TFLOP/s':>10}{'of cuBLAS':>11}{'10 %':>8}{'90 %':>8}")
     for name, launch in launches.items():
         problem.reset()
         launch(problem)
         problem.check(name)
-        ours, cublas_times = pairs(lambda launch=launch: launch(problem), theirs, seconds=0.5)
+        ours, cublas_side = pairs(lambda launch=launch: launch(problem), theirs, meter=meter)
         problem.reset()
         launch(problem)
         problem.check(name)  # and still after the last
-        library += cublas_times
-        share = spread([100 * b / a for a, b in zip(ours, cublas_times, strict=True)])
-        t = wb.Timing(*spread(ours), repeats=len(ours))
+        library += cublas_side.seconds
+        share = share_of(ours, cublas_side)
+        t = wb.Timing(*spread(ours.seconds), repeats=len(ours.seconds))
         wb.timing(name, t, flop=flop)
         wb.value(f"{name}.share", share[0], "%", share[1:])
+        if meter.works:
+            for which, side in ((name, ours), (f"{name}.cublas", cublas_side)):
+                wb.value(f"{which}.pair.watts", side.power, "W")
+                wb.value(f"{which}.pair.clock", side.clock, "Hz")
         if name in TILES:
             wb.value(f"{name}.intensity", intensity(*TILES[name]), "flop/B")
         cells = f"{t.median * 1e3:12.3f}{flop / t.median / 1e12:10.2f}"
@@ -69,7 +74,7 @@ def measure(rng: np.random.Generator, launches: dict, n: int) -> None:
     wb.timing("cublas", t, flop=flop)
     print(f"{'cuBLAS':8}{t.median * 1e3:12.3f}{flop / t.median / 1e12:10.2f}")
     if meter.works:
-        for name in ("v3", "v8", "v10", "v12", "v13", "cublas"):
+        for name in ("v3", "v8", "v10", "v12", "v13", "v14", "cublas"):
             run = theirs if name == "cublas" else lambda name=name: launches[name](problem)
             seconds, watts, clock = meter.watch(run, 0.7)
             wb.value(f"{name}.watts", watts, "W")
@@ -78,9 +83,9 @@ def measure(rng: np.random.Generator, launches: dict, n: int) -> None:
             print(f"{name:8} alone: {flop / seconds / 1e12:7.1f} TFLOP/s, {watts:4.0f} W, {clock / 1e6:5.0f} MHz")
     for matrix in (problem.a, problem.b):  # what does not toggle draws less, and the clock rises
         cuda.memset_d8(matrix, 0, problem.bytes)
-    ours, _ = pairs(lambda: launches["v13"](problem), theirs, seconds=0.5)
-    wb.value("zeros.flops", flop / spread(ours)[0], "flop/s")
-    print(f"v13 of zeros: {flop / spread(ours)[0] / 1e12:.1f} TFLOP/s")
+    rate = flop / spread(pairs(lambda: launches["v14"](problem), theirs)[0].seconds)[0]
+    wb.value("zeros.flops", rate, "flop/s")
+    print(f"v14 of zeros: {rate / 1e12:.1f} TFLOP/s")
 
 
 def registers(launches: dict) -> None:
@@ -96,12 +101,13 @@ def sweep(rng: np.random.Generator, launch) -> None:
         problem = Problem(rng, n, n, n) if n <= 1024 else Sample(rng, n)
         problem.reset()
         launch(problem)
-        problem.check(f"v13 at N = {n}")
-        ours, theirs = pairs(lambda p=problem: launch(p), cublas(problem), seconds=0.5)
-        shares.append(spread([100 * b / a for a, b in zip(ours, theirs, strict=True)]))
-        print(f"v13 at N = {n:5}: {2 * n**3 / spread(ours)[0] / 1e12:6.1f} TFLOP/s, {shares[-1][0]:5.1f} % of cuBLAS")
+        problem.check(f"v14 at N = {n}")
+        ours, theirs = pairs(lambda p=problem: launch(p), cublas(problem))
+        shares.append(share_of(ours, theirs))
+        rate = 2 * n**3 / spread(ours.seconds)[0]
+        print(f"v14 at N = {n:5}: {rate / 1e12:6.1f} TFLOP/s, {shares[-1][0]:5.1f} % of cuBLAS")
     columns = [[share[which] for share in shares] for which in (0, 1, 2)]
-    wb.series("v13.sizes", [float(n) for n in sizes], columns[0], x_unit="count", unit="%",
+    wb.series("v14.sizes", [float(n) for n in sizes], columns[0], x_unit="count", unit="%",
               low=columns[1], high=columns[2])  # fmt: skip
 
 
@@ -131,6 +137,6 @@ if __name__ == "__main__":
         if wb.is_gpu():
             wb.needs("9.0", memory=2**30)
             measure(generator, rungs, 8192)
-            sweep(generator, rungs["v13"])
+            sweep(generator, rungs["v14"])
         else:
             print("no GPU: nothing is timed")

@@ -7,20 +7,20 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _tensor import FINAL, Problem, Sample, Tile, check, cublas, final, pairs, spread
+from _tensor import FINAL, Problem, Sample, Tile, check, cublas, final
+from warppairs import pairs, share_of
 
 # --8<-- [start:candidates]
 CANDIDATES: list[Tile] = [
     {"STAGES": stages, "CLUSTER": cluster, "GROUP": group}
     for stages, cluster, group in (
-        (6, 2, 16),
-        (6, 2, 8),
-        (6, 2, 12),
-        (6, 2, 32),
-        (5, 2, 16),
         (4, 2, 16),
-        (6, 1, 16),
-        (6, 1, 8),
+        (4, 2, 8),
+        (4, 2, 12),
+        (4, 2, 32),
+        (3, 2, 16),
+        (4, 1, 16),
+        (4, 1, 8),
     )
 ]
 # --8<-- [end:candidates]
@@ -51,14 +51,13 @@ shares: dict[int, dict[str, float]] = {}
 for n in (4096, 8192):
     problem, shares[n] = Sample(rng, n), {}
     theirs = cublas(problem)
-    pairs(theirs, theirs, seconds=1.0)  # to the power limit
+    pairs(theirs, theirs)  # to the power limit
     for tile in chosen:
         launch = final("bf16", blocks, tile)
         problem.reset()
         launch(problem)
         problem.check(f"{name(tile)}, N = {n}")
-        times = pairs(lambda launch=launch, problem=problem: launch(problem), theirs, seconds=0.5)
-        share = spread([100 * b / a for a, b in zip(*times, strict=True)])
+        share = share_of(*pairs(lambda launch=launch, problem=problem: launch(problem), theirs, seconds=1.5))
         shares[n][name(tile)] = share[0]
         wb.value(f"{name(tile)}.n{n}.share", share[0], "%", share[1:])
 print(f"{'of cuBLAS':12}" + "".join(f"{f'N = {n}':>11}" for n in shares))

@@ -28,7 +28,7 @@ RUNGS = [
     Rung("v3", 64, 64, (512, 1, 1)),
     *(Rung(name, 128, 128, (256, 1, 1)) for name in ("v4", "v5", "v6", "v7", "v8", "v9")),
 ]
-TUNED: Tile = {"BM": 64, "BN": 128, "BK": 16, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "STAGES": 2, "MINB": 3, "GROUP": 8}
+TUNED: Tile = {"BM": 128, "BN": 128, "BK": 32, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "STAGES": 2, "MINB": 2, "GROUP": 8}
 # --8<-- [end:rungs]
 
 Launch = Callable[..., None]  # of (m, n, k, alpha, a, b, beta, c)

@@ -12,13 +12,14 @@ import warpbench as wb
 from _gemm import RUNGS, TUNED, Problem, Sample, check, cublas, ladder, rounds, spread
 
 # --8<-- [start:shapes]
-SHAPES = [  # M, N, K, alpha, beta: tails in each direction, vectors, and whole tiles
+SHAPES = [  # M, N, K, alpha, beta: tails in each direction, vectors, whole tiles, and tiles that overlap
     (67, 53, 41, 1.5, 0.5),
     (1, 1, 1, 1.0, 0.0),
     (129, 132, 36, -1.0, 1.0),
     (5, 257, 3, 2.0, 0.0),
     (130, 3, 100, 1.0, -0.5),
     (128, 128, 64, 1.0, 0.0),
+    (259, 258, 37, 1.5, 0.5),
 ]
 # --8<-- [end:shapes]
 # --8<-- [start:intensity]

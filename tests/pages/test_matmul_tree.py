@@ -20,6 +20,7 @@ SECTORS = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
 PASSES, CONFLICTS = "l1tex__data_pipe_lsu_wavefronts.sum", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"
 ISSUE = "smsp__issue_active.avg.pct_of_peak_sustained_active"
 WORKS = "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active"
+INSTRUCTIONS = "sm__inst_executed_pipe_tensor.sum"
 N = {CORES: 4096, TENSOR: 8192}
 
 pytestmark = pytest.mark.inputs(
@@ -82,14 +83,17 @@ def on_tensor_cores(name: str, counted: dict[str, float], l2: float, wanted: flo
         return 2, "v2"
     if counted[WORKS] < 60:
         return (3, "v3") if name in ("v1", "v2") else (3, "v4")
-    if counted[WORKS] < 75:
+    dram = counted["dram__bytes_read.sum"] > 10 * 2 * 2 * N[TENSOR] ** 2
+    if counted[WORKS] < 75 and not dram:
         return 4, "v5"
     rows, columns = tile
     if rows * columns / (rows + columns) * l2 < wanted:
         return 5, "v7" if name != "v13" else "v12"
-    if counted["dram__bytes_read.sum"] > 10 * 2 * 2 * N[TENSOR] ** 2:
+    if dram:
         return 6, "v10"
-    return (7, "v12") if counted[WORKS] < 97 else (8, "")
+    if counted[WORKS] < 97:
+        return 7, "v12"
+    return (8, "v14") if counted["smsp__inst_executed.sum"] > 15 * counted[INSTRUCTIONS] else (9, "")
 
 
 def tables(language: str) -> list[dict[str, tuple[int, str]]]:
@@ -127,7 +131,7 @@ def test_each_rule_leads_to_a_faster_kernel_on_tensor_cores() -> None:
         if better:
             assert times[f"{better}.time"] < times[f"{name}.time"], f"rule {rule} leads {name} to {better}"
         else:
-            assert (name, rule) == ("v12", 8)
+            assert (name, rule) == ("v14", 9)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

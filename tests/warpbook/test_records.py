@@ -11,7 +11,7 @@ from warpbook.records import recorder, records
 from warpbook.records.recorder import record, sagged
 from warpbook.run import compare
 from warpbook.run.compare import difference, disagreement, mask
-from warpbook.run.hashes import normal_kernel, normal_python
+from warpbook.run.hashes import code_hash, normal_kernel, normal_python
 from warpbook.run.run import Run
 
 CPU = {"name": "softcuda", "softcuda": True}
@@ -24,6 +24,17 @@ def test_a_hash_sees_code_and_not_its_layout():
     assert normal_kernel("int a; // one\n/* two */ int  b;") == normal_kernel("int a;\nint b;\n")
     assert normal_kernel('puts("// kept");') == 'puts("// kept");'
     assert normal_kernel("#define A 1\nint a;\nint b;") == "#define A 1\nint a; int b;"
+
+
+def test_a_hash_sees_a_shared_module_but_of_the_helper_only_its_version(small, write):
+    code = "import warpbench as wb\nfrom shared import burst"
+    write("snippets/warpbench.py", "VERSION = 2\n")
+    write("snippets/shared.py", "burst = 1\n")
+    first = code_hash(small, [code], "x", "a.py")
+    write("snippets/warpbench.py", "VERSION = 2\nmore = 1\n")
+    assert code_hash(small, [code], "x", "a.py") == first
+    write("snippets/shared.py", "burst = 2\n")
+    assert code_hash(small, [code], "x", "a.py") != first
 
 
 PROGRAM = '''"""What it is for."""

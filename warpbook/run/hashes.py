@@ -2,8 +2,9 @@
 
 Kernels count with comments and white space normalised; Python as its syntax tree without words (see `without_words`),
 so that neither comments nor formatting nor a sentence matters and every Python version finds the same hash; the timing
-helper only through its VERSION; what else lies beside the programs (a table, C for the host), as it is. Claims are not
-code: they stand in claims.toml, and the records are judged against them whenever somebody looks.
+helper warpbench.py only through its VERSION, a module shared beside it like one beside the program; what else lies
+beside the programs (a table, C for the host), as it is. Claims are not code: they stand in claims.toml, and the records
+are judged against them whenever somebody looks.
 """
 
 from __future__ import annotations
@@ -141,12 +142,18 @@ def needed(
             else:
                 add_kernel(book, path, kernels)
         for name in imports:
-            module = book.snippets / article / f"{name}.py"
+            module = module_of(book, article, name)
             key = book.relative(module)
             if module.is_file() and key not in modules:
                 modules[key] = module.read_text("utf-8")
                 queue.append(modules[key])
     return modules, kernels, data
+
+
+def module_of(book: Book, article: str, name: str) -> Path:
+    """Beside the program, or shared by articles beside warpbench.py, which itself counts through its VERSION."""
+    shared = book.snippets / f"{name}.py"
+    return shared if name != "warpbench" and shared.is_file() else book.snippets / article / f"{name}.py"
 
 
 @lru_cache(maxsize=1024)
