@@ -15,6 +15,10 @@ from torch._inductor.codecache import PyCodeCache
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.utils import run_and_get_code, run_fw_bw_and_get_code
 
+# Inductor's own launcher keeps no PTX, and Triton's does; in this process, so that the setting holds.
+torch._inductor.config.use_static_cuda_launcher = False
+torch._inductor.config.compile_threads = 1
+
 # --8<-- [start:bytecode]
 SHOWN = {"LOAD_ATTR": "LOAD_ATTR", "LOAD_METHOD": "LOAD_ATTR", "LOAD_GLOBAL": "LOAD_GLOBAL", "BINARY_OP": "BINARY_OP",
          "RETURN_VALUE": "RETURN_VALUE"}  # fmt: skip
