@@ -50,22 +50,6 @@ def test_a_value_that_a_gpu_did_not_record_is_named(small, write):
     ]
 
 
-def test_a_claim_may_name_what_another_program_measured(small, write):
-    write("snippets/x/a.py", "print()\n")
-    write("snippets/x/claims.toml", HALF.replace('"b.time"', '"c.py:b.time"'))
-    with pytest.raises(BookError, match=r"there is no snippets/x/c\.py"):
-        claims.of_article(small, "x")
-    write("snippets/x/c.py", "print()\n")
-    a, c = ({"values": {f"{name}.time": value(number, "s")}} for name, number in (("a", 6.0), ("b", 3.0)))
-    keep(small, H200, "x", {"x/a.py": a})
-    assert claims.judged(small, H200, "x")[0].is_pending
-    keep(small, H200, "x", {"x/a.py": a, "x/c.py": c})
-    [one] = claims.judged(small, H200, "x")
-    assert one.measured == 2.0
-    write("snippets/x/c.py", "print(1)\n")  # its numbers are pending now
-    assert claims.judged(small, H200, "x")[0].is_pending
-
-
 @pytest.mark.parametrize(
     "edit", [("at_least = 1.9", "at_least = 9.25"), ('"4 / 2"', "3"), ("一半", "二分之一"), ("half as", "½ as")]
 )

@@ -12,7 +12,6 @@ or another gate asks for no new measurement, and what is judged is what the file
     source_zh = "每个线程块的线程束指令数（按模型）：491 对 316"
     at_most = 0.95                             # the gate, set once it has been measured
 
-A name may be that of another program of the article: "ladder.py:copy.rate".
 With `counters` (a program and its arguments, which the article's page profiles) the names are those of hardware
 counters, "kernel.metric", of the kernel's first launch there. `published` is what somebody else found, `published_by`
 who, `published_link` where. With `device` the claim is about that device alone, such as a ceiling from its clocks.
@@ -78,12 +77,6 @@ class Claim:
         return self.ratio or (str(self.value),)
 
     @property
-    def others(self) -> dict[str, tuple[str, str]]:
-        """Names of what another program of the article measured: that program, and the name there."""
-        split = {name: name.partition(":") for name in self.names if ":" in name and not self.counters}
-        return {name: (f"{self.article}/{program}", value) for name, (program, _, value) in split.items()}
-
-    @property
     def gates(self) -> tuple[float, ...]:
         return tuple(gate for gate in (self.at_least, self.at_most) if gate is not None)
 
@@ -120,16 +113,11 @@ def of_article(book: Book, article: str) -> list[Claim]:
                 if key not in KEYS:
                     raise BookError(f'{name}: [{program}.{claim}]: unknown key "{key}"{schema.nearest(key, KEYS)}')
     schema.check(tables, "claims", name)
-    found = [
+    return [
         claim_of(table, article, program, claim, f"{name}: [{program}.{claim}]")
         for program, claims in tables.items()
         for claim, table in claims.items()
     ]
-    for one in found:
-        for program, _ in one.others.values():
-            if not (book.snippets / program).is_file():
-                raise BookError(f"{name}: {one.label}: there is no snippets/{program}")
-    return found
 
 
 def claim_of(table: dict[str, Any], article: str, program: str, name: str, where: str) -> Claim:
@@ -263,9 +251,7 @@ def judge(claim: Claim, record: dict[str, Any], device: str, waiting: Iterable[s
     name = records.device_name(record)
     if cpu := records.cpu_of(record, part):
         device, name = CPU, cpu
-    if part and claim.others:
-        part = part | {"values": part["values"] | others_values(claim, record)}
-    if {claim.counters or claim.program, *(other for other, _ in claim.others.values())} & set(waiting):
+    if (claim.counters or claim.program) in waiting:
         unit = "x" if claim.ratio else unit_of(claim, part)
         return Judged(device, name, "", claim, unit, is_pending=True)
     try:
@@ -305,15 +291,6 @@ def measured(claim: Claim, part: dict[str, Any] | None) -> tuple[float | None, s
     if not found[1]:
         raise BookError(f'"{claim.names[1]}" is zero, so there is no ratio to it')
     return float(found[0] or 0) / found[1], unit
-
-
-def others_values(claim: Claim, record: dict[str, Any]) -> dict[str, Any]:
-    """The recorded values of other programs that a claim names, under the names that it has for them."""
-    found = {}
-    for name, (program, value) in claim.others.items():
-        if kept := record["programs"].get(program, {}).get("values", {}).get(value):
-            found[name] = kept
-    return found
 
 
 def holds(claim: Claim, number: float) -> bool:
