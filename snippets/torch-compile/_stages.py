@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from _gate import Gate, torch
+from _gate import Gate, torch, versions  # noqa: F401  versions: for the page
 from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.convert_frame import register_bytecode_hook
@@ -14,6 +14,11 @@ from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch._inductor.codecache import PyCodeCache
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.utils import run_and_get_code, run_fw_bw_and_get_code
+
+# On a GPU, Inductor's own launcher keeps no PTX; Triton's does. To be set before anything is compiled, and compiled in
+# this process, not in one that has started with other settings.
+torch._inductor.config.use_static_cuda_launcher = False
+torch._inductor.config.compile_threads = 1
 
 # --8<-- [start:bytecode]
 SHOWN = {"LOAD_ATTR": "LOAD_ATTR", "LOAD_METHOD": "LOAD_ATTR", "LOAD_GLOBAL": "LOAD_GLOBAL", "BINARY_OP": "BINARY_OP",

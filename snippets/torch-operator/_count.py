@@ -70,14 +70,16 @@ def constants(shape: torch.Size, dtype: torch.dtype, device: torch.device) -> tu
 
 
 # --8<-- [start:trilinear]
-def trilinear(grid: Tensor, points: Tensor) -> Tensor:
+def trilinear(
+    grid: Tensor, points: Tensor, multiply: Callable[[Tensor], Tensor] = lambda factors: factors.prod(2)
+) -> Tensor:
     """Cells, eight indices and eight weights per point, gathered corners, their weighted sum."""
     last, steps, corner = constants(grid.shape[:3], points.dtype, points.device)
     cell = torch.minimum(points.detach().floor().clamp(min=0), last)
     u = points - cell
     first = (cell.long() * steps).sum(1, keepdim=True)
     at = first + (corner * steps).sum(1)
-    weight = torch.where(corner.bool(), u[:, None], 1 - u[:, None]).prod(2)
+    weight = multiply(torch.where(corner.bool(), u[:, None], 1 - u[:, None]))
     return (grid.flatten(0, 2)[at] * weight[:, :, None]).sum(1)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
+import pycuda.autoprimaryctx  # the context that torch uses too
 import pycuda.driver as cuda
 import torch
 import warpbench as wb
@@ -29,10 +29,19 @@ def launch(name: str, tensors: Sequence[Tensor], numbers: Sequence[int], blocks:
     """Run a kernel on the tensors' device, ordered as an operation of PyTorch's is."""
     if not blocks:
         return  # nothing to compute
-    function = kernel(name, tensors[0].dtype)
-    with addresses(tensors) as found, stream_of(tensors[0]) as stream:
+    with current_context(), addresses(tensors) as found, stream_of(tensors[0]) as stream:
         arguments = [*map(np.uintp, found), *map(np.int64, numbers)]
-        function(*arguments, grid=(blocks, 1), block=(*block, 1), stream=stream)
+        kernel(name, tensors[0].dtype)(*arguments, grid=(blocks, 1), block=(*block, 1), stream=stream)
+
+
+@contextlib.contextmanager
+def current_context() -> Iterator[None]:
+    """Make the context current: PyTorch computes gradients in threads of its own, where PyCUDA has none yet."""
+    pycuda.autoprimaryctx.context.push()
+    try:
+        yield
+    finally:
+        pycuda.autoprimaryctx.context.pop()
 
 
 # --8<-- [end:launch]
@@ -124,7 +133,7 @@ def same_kind(*tensors: Tensor) -> None:
 def gelu(x: Tensor) -> Tensor:
     same_kind(x)
     out = fresh(x, *x.shape)
-    launch("gelu", (x, out), (x.numel(),), -(-x.numel() // THREADS), (THREADS, 1))
+    launch("gelu", (x, out), (x.numel(),), -(-x.nbytes // (16 * THREADS)), (THREADS, 1))
     return out
 
 
@@ -134,6 +143,14 @@ def _(x: Tensor) -> Tensor:
 
 
 # --8<-- [end:gelu]
+
+
+def gelu_single(x: Tensor) -> Tensor:
+    """By the kernel with one number per thread; not an operator."""
+    same_kind(x)
+    out = fresh(x, *x.shape)
+    launch("gelu_single", (x, out), (x.numel(),), -(-x.numel() // THREADS), (THREADS, 1))
+    return out
 
 
 # --8<-- [start:trilinear]

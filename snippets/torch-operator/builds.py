@@ -30,7 +30,7 @@ def cases() -> dict[str, tuple[list[Tensor], list[tuple[int, ...]], list[int], i
     tau, colour = torch.rand(samples, device=DEVICE) / 20, torch.rand(samples, 3, device=DEVICE)
     light, shade = torch.randn(50, 4, device=DEVICE), ops.composite(tau, colour, start)
     return {
-        "gelu": ([x], [(5001,)], [5001], 20, (256, 1)),
+        "gelu": ([x], [(5001,)], [5001], 5, (256, 1)),
         "trilinear": ([grid, points], [(400, 32)], numbers, 50, (32, 8)),
         "trilinear_backward": ([grad, grid, points], [(6, 5, 7, 32), (400, 3)], numbers, 50, (32, 8)),
         "composite": ([tau, colour, start], [(50, 4)], [50], 7, (256, 1)),

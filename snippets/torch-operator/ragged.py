@@ -59,14 +59,16 @@ if __name__ == "__main__":
         Rays(lengths).check()
     rays = Rays(skewed(512))
     print(f"mean {len(rays.tau) / 512:.1f} samples of {MOST}: {len(rays.tau) / 512 / MOST:.3f}")
+    nbytes = {}
     for name, way in (("composed", rays.composed), ("padded", rays.padded), ("ragged", rays.ragged)):
         found = composed.count(way)
+        nbytes[name] = found.bytes // 512
         print(f"{name:9} {found.launches:2} launches, {found.bytes / 512:.0f} bytes per ray")
     ops.checking = False
     if wb.is_gpu():
         wb.needs(memory=16 * 2**30)
         rays = Rays(skewed(2**18))
         for name, way in (("composed", rays.composed), ("padded", rays.padded), ("ragged", rays.ragged)):
-            wb.timing(f"rays.{name}", wb.time(lambda _, way=way: way()))
+            wb.timing(f"rays.{name}", wb.time(lambda _, way=way: way()), nbytes=2**18 * nbytes[name])
     else:
         print("no GPU: nothing is timed")

@@ -41,8 +41,12 @@ def written(counted: dict[str, dict[str, Any]]) -> set[int]:
         f"l1tex__t_{what}_pipe_lsu_mem_global_op_{kind}.sum" for what, kind in (("requests", "ld"), ("sectors", "st"))
     )
     of_rows = [counted[name][key] for name in ROWS for key in (requests, SECTORS, stored)]
+    [exact] = launches("triton", "triton/fp32.py --profile")
+    fma, loads = exact["softcuda__warp_instructions_pipe_fma.sum"], exact["softcuda__wavefronts_shared_op_ld.sum"]
+    of_exact = [fma, fma / 4, loads, exact["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"]]
     edges = [counted[name][SECTORS] for name in ("v1 at 488", "wrapped at 488")]
-    return {int(n) for n in [*warps, *of_rows, *edges, ours["v4"][WARPS], ours["v7"][WARPS], ours["v4"][passes]]}
+    of_cuda = [ours["v4"][WARPS], ours["v7"][WARPS], ours["v4"][passes]]
+    return {int(n) for n in [*warps, *of_rows, *of_exact, *edges, *of_cuda]}
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

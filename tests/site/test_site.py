@@ -131,7 +131,7 @@ PLACES = {"en": "", "zh": "zh/"}
 
 def queries(book: Book, language: str) -> dict[str, str]:
     wanted = search_rank.queries(book, language)
-    assert len(wanted) == 40
+    assert len(wanted) == 43
     return wanted
 
 

@@ -116,3 +116,10 @@ def test_a_page_goes_on_after_a_block_that_the_device_cannot_serve(with_helper, 
     first, second = run_page(page)
     assert first.startswith("skipped: needs 1.07e+09 GiB of device memory, and ")
     assert second == "the next\n"
+
+
+def test_a_program_whose_values_cannot_be_written_fails(with_helper, write):
+    lost = 'import warpbench as wb\n\nwb.value("a.time", 1.0, "s")\nwb.device = lambda: 1 / 0\nprint("done")\n'
+    program = write("snippets/x/lost.py", lost)
+    with pytest.raises(RunError, match=r"x/lost\.py: what it measured could not be written: ZeroDivisionError"):
+        run_program(with_helper, program)

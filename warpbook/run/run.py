@@ -136,6 +136,8 @@ def run_program(
         if code:
             raise RunError(program_failure(name, code, errors), printed(stdout) + errors)
         kept = json.loads(out.read_text("utf-8")) if out.exists() else {}
+        if not kept and "Exception ignored in atexit callback: <function _write" in errors:
+            raise RunError(f"{name}: what it measured could not be written: {errors.strip().splitlines()[-1]}", errors)
     kinds = ("values", "series", "spans", "matrices", "graphs", "clocks", "device", "packages")
     return Run(stdout, seconds, **{kind: kept.get(kind, {}) for kind in kinds})
 
