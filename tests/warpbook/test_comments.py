@@ -7,6 +7,7 @@ import re
 import pytest
 
 from warpbook.book import Book, BookError
+from warpbook.exercises import box, exercises
 from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
 from warpbook.run.hashes import code_hash, normal_kernel, normal_python
@@ -154,7 +155,24 @@ def test_the_books_listings_are_the_same_code_in_both_languages(book):
 
 
 def test_translations_are_typeset_as_chinese(book):
-    for path in sorted(book.snippets.glob(f"*/{comments.FILE}")):
+    for path in sorted([*book.snippets.glob(f"*/{comments.FILE}"), *book.root.glob(f"exercises/*/{comments.FILE}")]):
         for text in comments.table(book, path.parent).values():
             assert not re.search(r"[\u4e00-\u9fff][(),;:!?]|[(,;:!?][\u4e00-\u9fff]", text), f"{path}: {text}"
             assert not re.search(r"[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u4e00-\u9fff]", text), f"{path}: {text}"
+
+
+def test_stubs_and_solutions_are_shown_with_translated_comments_and_keep_their_marks(book):
+    for one in exercises.all(book):
+        python = one.language == "python"
+        normal = normal_python if python else normal_kernel
+        for text in (one.stub, one.solution):
+            shown = comments.of_exercise(book, text, python, one.folder.parent, "zh")
+            assert normal(shown) == normal(text) and len(shown.splitlines()) == len(text.splitlines()), one.name
+            assert shown.count("your code\n") == text.count("your code\n") == 2, one.name
+    one = exercises.find(book, "reduction/shuffle-sum")
+    english, chinese = (
+        box.markdown(book, one.name, language, Page(book, book.page_of("reduction", language)))
+        for language in ("en", "zh")
+    )
+    assert one.stub.rstrip() in english and one.stub.rstrip() not in chinese
+    assert "out[b] 是线程块 b 的 256 个" in chinese

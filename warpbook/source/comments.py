@@ -31,7 +31,9 @@ SUFFIXES = (".cu", ".cuh", ".cpp", ".c", ".py")
 # A string, a character, or a comment, whichever begins first.
 CPP = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 WORDS = re.compile(r"[A-Za-z]{3,}")
-MARKS = re.compile(r"8<-+|^(?:type|noqa|pragma|fmt|ruff|mypy)\b|^clang-format")  # for tools, not for readers
+MARKS = re.compile(
+    r"8<-+|^(?:end of )?your code$|^(?:type|noqa|pragma|fmt|ruff|mypy)\b|^clang-format"
+)  # for tools, not for readers
 OPENING = re.compile(r"#+:?\s*|//[/!]?<?\s*|/\*+\s*")
 CLOSING = re.compile(r"\s*\*+/$")
 PIECE = re.compile(r"(?:`[^`]*`|[^\s\u2e80-\uffef]+|[\u2e80-\uffef])[，。；：、）”？！…]*\s*")  # where no line ends
@@ -158,12 +160,25 @@ def in_file(book: Book, file: str, language: str) -> str:
     return "".join(f"{line.text}\n" for line in shown(book, lines, language)) if language == LANGUAGE else text
 
 
+def of_exercise(book: Book, text: str, python: bool, folder: Path, language: str) -> str:
+    """A stub or a solution with its comments in this language; `folder` holds the table, beside the exercises."""
+    known = table(book, folder) if language == LANGUAGE else {}
+    lines = text.splitlines()
+    for number, (start, end, said) in placed(of_text(text, python) if known else (), known).items():
+        lines[number - 1] = f"{lines[number - 1][:start]}{said}{lines[number - 1][end:]}"
+    return "".join(f"{line}\n" for line in lines)
+
+
 def replacements(book: Book, file: str) -> dict[int, tuple[int, int, str]]:
     """By line of `file`: where the text of a translated comment stands in it, and what stands there instead."""
     known = table(book, (book.root / file).parent) if Path(file).suffix in SUFFIXES else {}
+    return placed(of_file(book, file) if known else (), known)
+
+
+def placed(found: Iterable[Comment], known: dict[str, str]) -> dict[int, tuple[int, int, str]]:
     return {
         number: (*span, said)
-        for comment in (of_file(book, file) if known else ())
+        for comment in found
         if comment.text in known
         for number, span, said in zip(
             comment.numbers, comment.spans, broken(known[comment.text], len(comment.spans)), strict=True
@@ -193,14 +208,19 @@ def broken(text: str, count: int) -> list[str]:
 
 
 def problems(book: Book, article: str) -> list[str]:
-    """One line for each translation whose comment is in no program of the article any more."""
-    folder = book.snippets / article
-    known = table(book, folder)
-    if not known:
-        return []
-    there = {one.text for path in sorted(folder.iterdir()) for one in of_file(book, book.relative(path))}
-    name = book.relative(folder / FILE)
-    return [f'{name}: no program of {article} has the comment "{text}" any more' for text in known if text not in there]
+    """One line for each translation whose comment is in no program, or no exercise, of the article any more."""
+    out = []
+    for folder, files, what in (
+        (book.snippets / article, "*.*", "program"),
+        (book.root / "exercises" / article, "*/s*.*", "exercise"),
+    ):
+        known = table(book, folder)
+        there = {one.text for path in folder.glob(files) for one in of_file(book, book.relative(path))} if known else ()
+        name = book.relative(folder / FILE)
+        out += [
+            f'{name}: no {what} of {article} has the comment "{text}" any more' for text in known if text not in there
+        ]
+    return out
 
 
 def left(book: Book) -> list[str]:

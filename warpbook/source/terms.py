@@ -60,7 +60,7 @@ def problems(book: Book) -> list[str]:
             for pattern, right in found:
                 for match in pattern.finditer(line):
                     out.append(f"{page.name}:{number}: {match[0]}: write {right}")
-    for path in sorted(book.snippets.glob(f"*/{comments.FILE}")):
+    for path in sorted(book.root.glob(f"[es][nx]*/*/{comments.FILE}")):  # of snippets/ and exercises/
         for said in comments.table(book, path.parent).values():
             for pattern, right in found:
                 shown = pattern.finditer(LEFT_OUT.sub(" ", said))
