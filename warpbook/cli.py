@@ -313,9 +313,10 @@ def links(book: Book, site: Path, outside: bool) -> int:
 def check(book: Book, with_style: bool) -> int:
     from warpbook.check import style
     from warpbook.check.checks import problems, waiting
+    from warpbook.source import comments
 
     found = problems(book, [SOFTCUDA, PRIMARY])
-    for line in [*found, *waiting(book, [PRIMARY])]:
+    for line in [*found, *waiting(book, [PRIMARY]), *comments.left(book)]:
         print(line)
     if with_style:
         print("\n".join(style.report(book)))

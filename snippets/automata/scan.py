@@ -26,7 +26,7 @@ MOST_BLOCKS = 16 * SMS
 class Rung:
     name: str
     threads: int  # of a block
-    per_sm: int  # blocks that a multiprocessor holds
+    per_sm: int  # blocks that an SM holds
     copies: int = 0  # of the table in shared memory
     tiles: bool = True  # symbols go through shared memory, 4.5 KiB a warp
     states: int = 8  # the most that it can carry

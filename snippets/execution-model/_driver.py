@@ -51,7 +51,7 @@ class Function:
 
     # --8<-- [start:query]
     def blocks_per_sm(self, threads: int, dynamic_shared: int = 0) -> int:
-        """How many blocks of this shape a multiprocessor holds, in the driver's own opinion."""
+        """How many blocks of this shape an SM holds, in the driver's own opinion."""
         blocks = ctypes.c_int()
         call(
             "cuOccupancyMaxActiveBlocksPerMultiprocessor",

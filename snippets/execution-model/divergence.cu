@@ -26,7 +26,7 @@ __device__ unsigned take(unsigned which, unsigned x, int trips) {
 extern "C" {
 
 // --8<-- [start:paths]
-// Neighbouring threads form groups, and group g takes path g % k. Groups of 1 part a warp into k paths;
+// Neighbouring threads form groups, and group g takes path g % k. Groups of 1 split a warp into k paths;
 // groups of 32 give each warp a path of its own.
 __global__ void paths(const unsigned* in, unsigned* out, int n, unsigned k, unsigned group, int trips) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

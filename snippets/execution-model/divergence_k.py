@@ -140,7 +140,7 @@ def fit(k: np.ndarray, t: np.ndarray) -> tuple[float, float, float]:
 
 
 def time_paths(module) -> None:
-    """Every multiprocessor full of warps, each thread 16384 steps."""
+    """Every SM full of warps, each thread 16384 steps."""
     kernel = module.get_function("paths")
     work = Paths(cuda.Context.get_device().multiprocessor_count * 2048, trips=4096)
     columns = {}

@@ -21,7 +21,7 @@ KERNELS = ("hold_2", "hold_24", "hold_40", "hold_64", "hold_100", "hold_200")
 # --8<-- [start:model]
 @dataclass(frozen=True)
 class Limits:
-    """What a multiprocessor has to give away."""
+    """What an SM has to give away."""
 
     threads: int
     blocks: int
@@ -52,7 +52,7 @@ def fits(has: Limits, threads: int, registers: int, shared: int) -> dict[str, in
 
 
 def occupancy(has: Limits, threads: int, registers: int, shared: int) -> float:
-    """The share of a multiprocessor's warps that can be resident."""
+    """The share of an SM's warps that can be resident."""
     return min(fits(has, threads, registers, shared).values()) * (up(threads, 32) // 32) / (has.threads // 32)
 
 

@@ -1,4 +1,4 @@
-"""Latency hiding: walks with 4 to 64 warps resident on each multiprocessor, and two paths in one warp.
+"""Latency hiding: walks with 4 to 64 warps resident on each SM, and two paths in one warp.
 
 python pointer_chase.py             check; on a GPU also time walks through 1 GiB
 python pointer_chase.py --profile   all lanes of 4 and of 64 warps, once each
@@ -28,7 +28,7 @@ chase.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, MOST_
 
 # --8<-- [start:shared]
 def shared_for(has: Limits, blocks: int) -> int:
-    """So much shared memory for each block that a multiprocessor holds just `blocks` of them."""
+    """So much shared memory for each block that an SM holds just `blocks` of them."""
     share = has.shared // blocks // has.shared_unit * has.shared_unit - has.reserved
     share = min(share, MOST_SHARED)
     assert min(fits(has, BLOCK, REGISTERS, share).values()) == blocks
@@ -106,7 +106,7 @@ def check_all() -> None:
 def time_all(count: int) -> None:
     walks = Walks(count, 64 * SMS)
     for lanes, name in ((1, "one_lane"), (32, "all_lanes")):
-        each = []  # warps a multiprocessor, steps, loads, time
+        each = []  # warps per SM, steps, loads, time
         for warps in WARPS:  # just as many as are resident: one round of blocks
             walkers = warps * SMS * lanes
             steps = min(256, count // walkers)

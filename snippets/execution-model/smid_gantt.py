@@ -1,4 +1,4 @@
-"""Where blocks run, and when: each block logs its multiprocessor and the time.
+"""Where blocks run, and when: each block logs its SM and the time.
 
 python smid_gantt.py   check what the log must obey; on a GPU also the staircase of waves and a schedule against a model
 """
@@ -13,7 +13,7 @@ import warpbench as wb
 from _driver import Module
 
 THREADS = 256
-ALONE = 120 << 10  # bytes of shared memory a block asks for in order to have a multiprocessor to itself
+ALONE = 120 << 10  # bytes of shared memory a block asks for in order to have an SM to itself
 NEVER = np.uint64(2**64 - 1)
 
 kernel = wb.module("execution-model/trace.cu").get_function("log_blocks")
@@ -26,7 +26,7 @@ SMS = cuda.Context.get_device().multiprocessor_count
 # --8<-- [start:log]
 @dataclass
 class Log:
-    """Of each block: its multiprocessor, and when it started and stopped, in seconds since the first start."""
+    """Of each block: its SM, and when it started and stopped, in seconds since the first start."""
 
     sm: np.ndarray
     start: np.ndarray
@@ -36,7 +36,7 @@ class Log:
         return float(self.stop.max())
 
     def crowd(self) -> np.ndarray:
-        """The most blocks that each multiprocessor held at once."""
+        """The most blocks that each SM held at once."""
         most = np.zeros(self.sm.max() + 1, int)
         for sm in np.unique(self.sm):
             mine = self.sm == sm
@@ -80,7 +80,7 @@ def dealt_out(seconds: np.ndarray, places: int) -> float:
 
 
 def check_crowds() -> None:
-    """No multiprocessor may hold more blocks than the driver says it can, and each block has exactly one."""
+    """No SM may hold more blocks than the driver says it can, and each block has exactly one."""
     cycles = 20_000 if wb.is_gpu() else 200
     reached = []
     print(f"{'threads':>8}{'shared':>9}{'blocks':>8}{'limit':>7}")
@@ -101,14 +101,14 @@ def check_crowds() -> None:
 
 
 def spread() -> None:
-    """On how many multiprocessors do the first blocks of a grid land that would fit on a few?"""
+    """On how many SMs do the first blocks of a grid land that would fit on a few?"""
     log = run(np.full(SMS, 200_000), threads=32)
     wb.value("first.share", np.unique(log.sm).size / SMS, "1")
     print(f"{SMS} blocks of 32 threads, of which one SM could hold 32: on {np.unique(log.sm).size} SMs this time")
 
 
 def staircase() -> None:
-    """Equal blocks, one a multiprocessor: the time of a grid over its number of blocks."""
+    """Equal blocks, one per SM: the time of a grid over its number of blocks."""
     cycles = np.uint32(100_000)  # about 50 µs
     most = 4 * SMS + SMS // 2
     counts = sorted({1, most, *(SMS * w // 2 for w in range(1, 9)), *(SMS * w + 1 for w in range(1, 5))})

@@ -1,4 +1,4 @@
-// Where and when blocks run: each block notes its multiprocessor and the time, keeps it busy, notes the time again.
+// Where and when blocks run: each block notes its SM and the time, keeps it busy, notes the time again.
 using Time = unsigned long long;
 
 __device__ unsigned sm_id() {
@@ -16,7 +16,7 @@ __device__ Time now() {  // nanoseconds, one clock for the whole device
 extern "C" {
 
 // --8<-- [start:log]
-// Block i keeps its warps busy for cycles[i] clocks of its multiprocessor.
+// Block i keeps its warps busy for cycles[i] clocks of its SM.
 __global__ void log_blocks(const unsigned* cycles, unsigned* sm, Time* start, Time* stop) {
     if (threadIdx.x == 0) {
         sm[blockIdx.x] = sm_id();

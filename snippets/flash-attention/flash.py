@@ -149,7 +149,7 @@ def profile(rng: np.random.Generator) -> None:
     for rung, d in (
         (Naive(64), 64), (Tiled(64), 64), (Mma(64), 64), (Mma(128), 128), (Mma(64, "mma_plain", **PLAIN), 64),
     ):  # fmt: skip
-        run = Forward(rung, Shape(32 if wb.is_gpu() else 2, n, d), rng)  # enough blocks for every multiprocessor
+        run = Forward(rung, Shape(32 if wb.is_gpu() else 2, n, d), rng)  # enough blocks for every SM
         print(f"{rung.name}, {run.shape}: within {run.run():.0%} of what rounding allows")
         run.free()
 

@@ -1,6 +1,6 @@
 """Cycles of a scheduler for a product on tensor cores and for a power of two: by one warp, by several, and together.
 
-python pipes.py   check; on a GPU also count cycles, with one block on every multiprocessor
+python pipes.py   check; on a GPU also count cycles, with one block on every SM
 """
 
 import numpy as np

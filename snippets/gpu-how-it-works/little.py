@@ -13,7 +13,7 @@ import warpbench as wb
 
 GPU = wb.is_gpu()
 BYTES = (4, 8, 16, 32, 64)  # a thread's, on their way at once
-WARPS = (1, 2, 4, 8, 16, 32, 64)  # resident on each multiprocessor
+WARPS = (1, 2, 4, 8, 16, 32, 64)  # resident on each SM
 SMS = cuda.Context.get_device().multiprocessor_count
 LATENCY, CEILING = 357e-9, 4.5e12  # seconds and bytes a second: what the prediction assumes
 
@@ -41,7 +41,7 @@ class Reading:
         self.sums = cuda.mem_alloc(4 * SMS * 2048)
 
     def shape(self, warps: int) -> tuple[tuple[int, int, int], tuple[int, int]]:
-        """Block and grid that put `warps` warps on every multiprocessor: one block there, or two."""
+        """Block and grid that put `warps` warps on every SM: one block there, or two."""
         blocks = -(-warps // 32)
         return (32 * warps // blocks, 1, 1), (SMS * blocks, 1)
 

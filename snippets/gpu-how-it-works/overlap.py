@@ -1,7 +1,7 @@
-"""Concurrent and parallel: chains of dependent multiply-adds, and loads between them, by warps and multiprocessors.
+"""Concurrent and parallel: chains of dependent multiply-adds, and loads between them, by warps and SMs.
 
 python overlap.py             check the ends of all chains; on a GPU also count the cycles
-python overlap.py --profile   both chains, 32 warps on every multiprocessor, for a profiler
+python overlap.py --profile   both chains, 32 warps on every SM, for a profiler
 """
 
 import sys

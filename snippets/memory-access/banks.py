@@ -83,7 +83,7 @@ class Bench:
 
 
 def time_all(bench: Bench) -> None:
-    """Seconds that one load of a warp takes a multiprocessor, from launches of 4096 loads a thread."""
+    """Seconds that one load of a warp takes an SM, from launches of 4096 loads a thread."""
     rounds = 256
     loads = LOADS * rounds * (BLOCK // 32) * bench.blocks / SMS
     print(f"\n{'bytes':>6}{'ways':>6}{'ns a load':>11}{'wavefronts':>12}")

@@ -1,6 +1,6 @@
 """Asynchronous copies to shared memory: how many threads does it take to keep the memory busy?
 
-python stages.py   check; on a GPU also time 512 MiB with 1 to 8 blocks of 256 threads a multiprocessor
+python stages.py   check; on a GPU also time 512 MiB with 1 to 8 blocks of 256 threads per SM
 """
 
 import numpy as np

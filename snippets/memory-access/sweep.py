@@ -14,7 +14,7 @@ SHAPES = [(32, 32, 64), (64, 64, 128), (64, 64, 256), (64, 128, 256), (128, 64, 
 LANES = [4, 8]  # of a warp along a row, for the variant without shared memory
 LARGE = [(128, 128, 512)]
 PERSISTENT = [((64, 64, 256), (3,))]
-LIMITED = [1, 2, 3, 4]  # blocks of 64 × 64 on a multiprocessor, and no more
+LIMITED = [1, 2, 3, 4]  # blocks of 64 × 64 on an SM, and no more
 ORDERS = {"rows": 1, "bands": 16, "columns": 2**16}  # rows of tiles in a band
 HINTS = {  # of loads, of stores
     "00": "NONE, NONE", "01": "NONE, ONCE", "10": "ONCE, NONE", "11": "ONCE, ONCE",
@@ -37,7 +37,7 @@ class Variant:
         self.tile = (64, 64) if kind == "registers" else arguments[:2]
         self.threads = 256 if kind == "registers" else arguments[2]
         self.shared = 4 * self.tile[0] * self.tile[1] if kind == "large" else 0
-        if at_most:  # of a multiprocessor's 228 KiB a block gets its tile, 1 KiB of the system's, and so much besides
+        if at_most:  # of an SM's 228 KiB a block gets its tile, 1 KiB of the system's, and so much besides
             self.shared = 228 * 1024 // at_most - 1024 - 4 * self.tile[0] * self.tile[1]
 
     def with_hint(self, hint: str) -> "Variant":

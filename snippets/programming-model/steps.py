@@ -24,7 +24,7 @@ def closed_form(x: np.ndarray, rounds: int) -> np.ndarray:
 
 
 class Steps:
-    """One block of 128 threads on every multiprocessor: four warps each, one for every scheduler."""
+    """One block of 128 threads on every SM: four warps each, one for every scheduler."""
 
     def __init__(self, kernel: str = "steps") -> None:
         self.kernel = wb.module("programming-model/steps.cu").get_function(kernel)

@@ -27,7 +27,7 @@ COUNTED = [*WIDTHS, (32, 1), (33, 1), (48, 1), (768, 1), (1024, 1), (32, 32)]
 
 # --8<-- [start:model]
 DRAM, L2, LATENCY = 4.2e12, 9.0e12, 600e-9  # bytes a second, bytes a second, seconds: assumed for an H200
-SMS, WARPS, BLOCKS = 132, 64, 32  # multiprocessors; at most so many warps and blocks on each
+SMS, WARPS, BLOCKS = 132, 64, 32  # SMs; at most so many warps and blocks on each
 
 
 def sectors(x: int, y: int, nx: int, size: int = 32) -> tuple[int, int]:
@@ -43,7 +43,7 @@ def sectors(x: int, y: int, nx: int, size: int = 32) -> tuple[int, int]:
 
 
 def resident(threads: int) -> int:
-    """Threads on a multiprocessor when blocks have so many, and registers and shared memory suffice."""
+    """Threads on an SM when blocks have so many, and registers and shared memory suffice."""
     return threads * min(BLOCKS, WARPS // -(-threads // 32))
 
 

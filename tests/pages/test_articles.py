@@ -233,7 +233,8 @@ def test_every_name_on_a_page_is_recorded_and_every_listing_is_collected(name: s
     lines = enumerate((BOOK.root / name).read_text("utf-8").splitlines(), 1)
     made = {f"{name}:{i}" for i, line in lines if line.startswith(("{{ exercise:", "{{ install"))}  # run elsewhere
     shown = [one.block for one in parsed.listings.values() if one.block.where not in made]
-    assert [(block.where, block.code) for block in shown] == [(block.where, block.code) for block in page.blocks]
+    written = [(block.where, [line.written or line.text for line in block.lines]) for block in shown]
+    assert written == [(block.where, [line.text for line in block.lines]) for block in page.blocks]
 
 
 def test_there_is_something_to_run(book: Book) -> None:

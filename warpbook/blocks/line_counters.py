@@ -26,6 +26,7 @@ from warpbook.blocks.outputs import versions
 from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.records import records
 from warpbook.records.lines import Counts, Wanted, parse, place, read
+from warpbook.source import comments
 from warpbook.source.pages import Block, Line, Page
 
 # -- the record --------------------------------------------------------------------------------------------------------
@@ -202,9 +203,10 @@ def excerpt(book: Book, text: str, language: str, root: str) -> str:
         raise BookError(f"{name} in {article} is written on its page; put it into a file, to show it on another")
     first, last = min(map(int, lines)), max(map(int, lines))
     source = (book.root / file).read_text("utf-8").splitlines()[first - 1 : last]
-    shown = lines_of(Page(book, path), [Line(text, file, first + i, 0) for i, text in enumerate(source)], launch)
+    listed = comments.shown(book, (Line(text, file, first + i, 0) for i, text in enumerate(source)), language)
+    shown = lines_of(Page(book, path), listed, launch)
     lexer = get_lexer_by_name("python" if file.endswith(".py") else "cuda")
-    coloured = highlight("\n".join(source), lexer, HtmlFormatter(nowrap=True)).split("\n")
+    coloured = highlight("\n".join(line.text for line in listed), lexer, HtmlFormatter(nowrap=True)).split("\n")
     root = f"{root.rstrip('/')}/" if root else ""
     table = drawn(shown, launch["total"], EXCERPT, words, root, coloured[: len(shown)])
     label = f"{words['summary']}: {one.kernel}"
@@ -220,7 +222,7 @@ def lines_of(page: Page, listing: Iterable[Line], launch: dict[str, Any]) -> lis
     for line in listing:
         file, number = place(page, line)
         counts = launch["lines"].get(file, {}).get(number, {})
-        if counts and counts["source"] != line.text.strip():
+        if counts and counts["source"] != (line.written or line.text).strip():
             raise BookError(f"{line.file}:{line.number} has changed since its lines were counted")
         rows.append((int(number), line.text.rstrip(), {k: v for k, v in counts.items() if k != "source"}))
     counted = [i for i, row in enumerate(rows) if row[2]]

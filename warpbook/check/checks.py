@@ -18,7 +18,18 @@ from warpbook.records import claims, lines, records, sass
 from warpbook.records.schema import nearest
 from warpbook.records.values import Values
 from warpbook.run.hashes import normal_kernel, normal_python
-from warpbook.source import allowed_html, changes, describe, goals, navigation, prose, terms, tracks, translation
+from warpbook.source import (
+    allowed_html,
+    changes,
+    comments,
+    describe,
+    goals,
+    navigation,
+    prose,
+    terms,
+    tracks,
+    translation,
+)
 from warpbook.source.pages import Block, Page, pair_of_pages
 
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\{\{.*?\}\}")
@@ -49,6 +60,7 @@ def problems(book: Book, devices: list[str]) -> list[str]:
     for article in book.articles():
         found(partial(parted, book, article))
         found(partial(unnamed, book, article))
+        found(partial(comments.problems, book, article))
         found(partial(lines.stale, book, article))
         found(partial(sass.stale, book, article))
         for device in devices:

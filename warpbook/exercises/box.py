@@ -10,6 +10,7 @@ import os
 from warpbook.book import Book
 from warpbook.exercises import exercises, progress
 from warpbook.exercises.commands import COMMAND
+from warpbook.source import comments
 from warpbook.source.pages import Page
 
 DIRECTIVE = "exercise:"
@@ -39,17 +40,21 @@ def markdown(book: Book, name: str, language: str, page: Page) -> str:
         minutes=one.minutes, difficulty=one.difficulty, link=link(book, one.section, language, page)
     )
     answer = book.relative(progress.answer_path(book, one))
+    stub, solution = (
+        comments.of_exercise(book, text, one.language == "python", one.folder.parent, language).rstrip()
+        for text in (one.stub, one.solution)
+    )
     parts = [
         f'<div class="wb-exercise" data-exercise="{one.name}" markdown>',
         f"### {one.title[language]} {{ #try-{one.short} }}",
         "<div data-search-exclude markdown>",  # a search finds the title; the rest would compete with articles
         f"{about}\n{{ .wb-exercise__about }}",
         one.question[language],
-        f'```{one.language} title="{answer}"\n{one.stub.rstrip()}\n```',
+        f'```{one.language} title="{answer}"\n{stub}\n```',
         f"{words['triton' if one.language == 'python' else 'terminal']}\n{{ .wb-exercise__terminal }}",
         f"```console\n$ {COMMAND} try {one.name}\n$ {COMMAND} judge {one.name} --watch\n```",
         *(folded("question", words["hint"].format(i), hint) for i, hint in enumerate(one.hints[language], 1)),
-        folded(f"success {SOLUTION}", words["solution"], f"```{one.language}\n{one.solution.rstrip()}\n```"),
+        folded(f"success {SOLUTION}", words["solution"], f"```{one.language}\n{solution}\n```"),
         "</div>",
         "</div>",
     ]

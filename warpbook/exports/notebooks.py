@@ -29,6 +29,7 @@ from warpbook.exercises import box, commands, exercises
 from warpbook.exports import plain
 from warpbook.run.child import given_names, names_asked
 from warpbook.run.hashes import needed
+from warpbook.source import comments
 from warpbook.source.pages import Page
 
 CODE = Path(__file__).with_name("first_cells")
@@ -149,7 +150,7 @@ def of_page(page: Page, text: str, language: str, home: str, device: str) -> str
             body += [cell("markdown", part) for part in sections(with_definitions(one.source))]
             continue
         modules, wanted, _ = needed(page.book, [one.source], page.article, page.name)
-        body += [kernel(path, kernels[path]) for path in wanted if path not in written]
+        body += [kernel(path, comments.in_file(page.book, path, language)) for path in wanted if path not in written]
         written |= set(wanted)
         in_module = any(SKIPS_AT_ONCE.search(code) for code in modules.values())
         skips = bool(MAY_SKIP.search(one.source)) or in_module or bool(withheld & names_asked(one.source))

@@ -12,7 +12,7 @@ from warpbook.blocks import ends
 from warpbook.exercises import box, overview
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
-from warpbook.source import changes, errata, glossary, reading, tracks
+from warpbook.source import changes, comments, errata, glossary, reading, tracks
 from warpbook.source.pages import EXPRESSION, Line
 
 WRITTEN = ("exercise",)  # directives with a name that become Markdown
@@ -32,6 +32,10 @@ class Sources(Preprocessor):
         context.parsed.problems += context.outputs.problems()
         context.parsed.first = page.first
         out = context.parsed.lines = []
+        inside = sorted(page.fenced)
+        code = dict(
+            zip(inside, comments.shown(page.book, (page.lines[i] for i in inside), context.language), strict=True)
+        )
         for i, line in enumerate(page.lines):
             alone = None if i in page.fenced else EXPRESSION.fullmatch(line.text.strip())
             if alone and (alone[1] in LISTS or alone[1].startswith(box.DIRECTIVE)):
@@ -43,7 +47,7 @@ class Sources(Preprocessor):
                 time = reading.shown(reading.dive(page, i), context.language)
                 out.append(replace(line, text=f'{line.text.rstrip()[:-1]} · {time}"'))
             else:
-                out.append(line)
+                out.append(code.get(i, line))
         return ["" if i < context.parsed.first else line.text for i, line in enumerate(out)]
 
 

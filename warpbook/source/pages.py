@@ -38,6 +38,7 @@ class Line:
     file: str
     number: int
     page_number: int  # the page's own line, that of the `--8<--` when the text came from a snippet
+    written: str = ""  # the text as the file has it, where the page shows it with a translated comment
 
 
 @dataclass(frozen=True)

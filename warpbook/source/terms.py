@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from warpbook import toml
 from warpbook.book import LANGUAGES, Book, BookError
-from warpbook.source import glossary
+from warpbook.source import comments, glossary
 from warpbook.source.pages import Page
 
 LEFT_OUT = re.compile(
@@ -60,4 +60,9 @@ def problems(book: Book) -> list[str]:
             for pattern, right in found:
                 for match in pattern.finditer(line):
                     out.append(f"{page.name}:{number}: {match[0]}: write {right}")
+    for path in sorted(book.root.glob(f"[es][nx]*/*/{comments.FILE}")):  # of snippets/ and exercises/
+        for said in comments.table(book, path.parent).values():
+            for pattern, right in found:
+                shown = pattern.finditer(LEFT_OUT.sub(" ", said))
+                out += [f"{book.relative(path)}: {match[0]}: write {right}" for match in shown]
     return out

@@ -1,0 +1,8 @@
+// wrong: part-not-written, no line
+__global__ void advance(const unsigned* x, unsigned* y, unsigned a, unsigned c, int rounds, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n - 1) return;
+    unsigned v = x[i];
+    for (int k = 0; k < rounds; ++k) v = a * v + c;
+    y[i] = v;
+}

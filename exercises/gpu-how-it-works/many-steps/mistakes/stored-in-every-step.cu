@@ -1,0 +1,11 @@
+// slow: bytes
+__global__ void advance(const unsigned* x, unsigned* y, unsigned a, unsigned c, int rounds, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned v = x[i];
+    *(volatile unsigned*)(y + i) = v;
+    for (int k = 0; k < rounds; ++k) {
+        v = a * v + c;
+        *(volatile unsigned*)(y + i) = v;  // <-- here
+    }
+}

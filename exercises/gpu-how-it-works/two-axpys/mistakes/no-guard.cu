@@ -1,0 +1,5 @@
+// wrong: out-of-bounds
+__global__ void add_both(const float* x, const float* y, const float* z, float* out, float a, float b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a * x[i] + b * y[i] + z[i];  // <-- here
+}

@@ -1,0 +1,9 @@
+// slow: bytes
+__global__ void add_both(const float* x, const float* y, const float* z, float* out, float a, float b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = z[i];       // <-- here
+        out[i] += b * y[i];  // <-- here
+        out[i] += a * x[i];  // <-- here
+    }
+}

@@ -1,0 +1,8 @@
+// slow: bytes
+__global__ void add_both(const float* x, const float* y, const float* z, float* out, float a, float b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        *(volatile float*)(out + i) = b * y[i] + z[i];    // <-- here
+        out[i] = a * x[i] + *(volatile float*)(out + i);  // <-- here
+    }
+}

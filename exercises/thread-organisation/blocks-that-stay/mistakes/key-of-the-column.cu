@@ -1,0 +1,7 @@
+// wrong: out-of-bounds
+__global__ void encrypt(const unsigned* a, const unsigned* key, unsigned* out, int rows, int cols) {
+    for (int r = blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += gridDim.y * blockDim.y) {
+        for (int c = blockIdx.x * blockDim.x + threadIdx.x; c < cols; c += gridDim.x * blockDim.x)
+            out[r * cols + c] = a[r * cols + c] ^ key[c];  // <-- here
+    }
+}

@@ -1,0 +1,8 @@
+// wrong: part-not-written, no line
+__global__ void encrypt(const unsigned* a, const unsigned* key, unsigned* out, int rows, int cols) {
+    for (int r = blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += gridDim.y * blockDim.y) {
+        unsigned k = key[r];
+        int c = blockIdx.x * blockDim.x + threadIdx.x;
+        if (c < cols) out[r * cols + c] = a[r * cols + c] ^ k;
+    }
+}

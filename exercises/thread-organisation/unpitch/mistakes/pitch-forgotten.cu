@@ -1,0 +1,7 @@
+// wrong: pitch-forgotten, no line
+__global__ void unpitch(const float* in, float* out, int rows, int cols, int pitch) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r >= rows || c >= cols) return;
+    const float* row = in + r * cols;
+    out[r * cols + c] = row[c];
+}
