@@ -1,13 +1,15 @@
 """A check that passes a broken kernel is no check: every program and every page, with its kernels broken on purpose.
 
 A kernel that writes nothing, zeros or NaN must be noticed, whatever the program compares with; a reference that was
-itself computed by the kernel would be broken along with it and is found out here. Runs on softcuda only, where kernels
-are PTX and can be changed.
+itself computed by the kernel would be broken along with it and is found out here. A gradient must also be noticed if
+one of its numbers has the wrong sign, if it lacks a term, or if it is that of an earlier launch. Runs on softcuda only,
+where kernels are PTX and can be changed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +25,11 @@ from warpbook.source.pages import Page
 BOOK = here()
 SABOTAGE = Path(__file__).with_name("sabotage")
 KINDS = ("unwritten", "zeros", "nan")
+OF_GRADIENTS = ("sign", "missing", "stale")
+ONLY_REPEATED = {  # compare these kernels with themselves, or take long; kernels.py holds the same ones against float64
+    "snippets/torch-operator/order.py",  # the bits of several runs
+    "snippets/torch-operator/builds.py",  # three builds of an extension
+}
 PROGRAMS = [
     BOOK.relative(path)
     for article in BOOK.articles()
@@ -30,6 +37,16 @@ PROGRAMS = [
     if not records.measures_cpu(path)  # no kernels; tests/pages/test_cpu.py breaks their C
 ]
 PAGES = [BOOK.relative(path) for path in BOOK.pages("en") if Page(BOOK, path).python]
+
+
+def has_gradient(name: str) -> bool:
+    """Whether the program speaks of a backward kernel, and its article has one."""
+    if name in ONLY_REPEATED:
+        return False
+    path = BOOK.root / name
+    text = "".join(file.read_text("utf-8") for file in sorted(path.parent.glob("*.cu")))
+    return bool(re.search(r"\w+_backward\(", text)) and "backward" in path.read_text("utf-8")
+
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -99,6 +116,28 @@ def test_a_page_notices(name: str, kind: str) -> None:
         pytest.fail(f"{name}: prints the same when its kernels write {kind}", pytrace=False)
 
 
+@pytest.fixture(params=OF_GRADIENTS)
+def wrong(request: pytest.FixtureRequest, sabotage: Callable[[str], None], monkeypatch, tmp_path: Path) -> Callable:
+    """Break one thing in backward kernels; what is returned asks whether there was one to break."""
+    sabotage(request.param)
+    mark = tmp_path / "sabotaged"
+    monkeypatch.setenv("SABOTAGED", str(mark))
+
+    def check(noticed: bool, what: str) -> None:
+        if not mark.exists():
+            pytest.skip(f"nothing to break: {request.param}")
+        if not noticed:
+            pytest.fail(f"{what}: says all is well when gradients are wrong: {request.param}", pytrace=False)
+
+    return check
+
+
+@pytest.mark.inputs("tests/pages/sabotage", by=depends.of_program)
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if has_gradient(name)])
+def test_a_program_notices_a_wrong_gradient(name: str, wrong: Callable[[bool, str], None]) -> None:
+    wrong(notices(BOOK, BOOK.root / name), name)
+
+
 # -- and the test of this test: four lax checks, each blind to one way of being wrong --------------------------------
 
 PROGRAM = """
@@ -135,3 +174,40 @@ def test_a_sound_check_notices_everything(small, write, kind: str) -> None:
     (small.root / "snippets" / "warpbench.py").symlink_to(BOOK.snippets / "warpbench.py")
     check = "import warpbench as wb\nwb.check(out, 2 * a, 1e-6)"
     assert notices(small, write("snippets/x/a.py", PROGRAM.format(start=RANDOM, check=check)))
+
+
+OF_A_SQUARE = """
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as cuda
+from pycuda.compiler import SourceModule
+
+text = "__global__ void backward(const float *a, const float *d, float *out)"
+text += "{{ int i = threadIdx.x; out[i] = 2 * a[i] * d[i] + 3; }}"
+kernel = SourceModule(text).get_function("backward")
+out = np.full(32, np.nan, np.float32)
+for _ in range(2):
+    a, d = (np.random.rand(32).astype(np.float32) for _ in range(2))
+    {poison}
+    kernel(cuda.In(a), cuda.In(d), cuda.InOut(out), block=(32, 1, 1))
+    want = 2 * a * d + 3
+    {check}
+"""
+POISON, SOUND = "out[:] = np.nan", "assert (abs(out - want) <= 1e-5).all()"
+
+
+@pytest.mark.parametrize(
+    ("poison", "check", "unseen"),
+    [
+        (POISON, "assert (abs(abs(out) - want) <= 1e-5).all()", "sign"),
+        (POISON, "assert np.corrcoef(out, want)[0, 1] > 0.999", "missing"),
+        ("want = None", "assert np.isfinite(out).all()", "stale"),
+    ],
+)
+def test_lax_checks_of_gradients_are_found_out(small, write, sabotage, poison: str, check: str, unseen: str) -> None:
+    sabotage(unseen)
+    assert not notices(small, write("snippets/x/a.py", OF_A_SQUARE.format(poison=poison, check=check)))
+
+
+def test_a_sound_check_notices_a_wrong_gradient(small, write, wrong: Callable[[bool, str], None]) -> None:
+    wrong(notices(small, write("snippets/x/a.py", OF_A_SQUARE.format(poison=POISON, check=SOUND))), "a.py")
