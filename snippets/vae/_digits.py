@@ -1,5 +1,7 @@
 """1,797 images of 8 × 8 bits: the ten digits, drawn as strokes with random shape, slant, position, width and noise."""
 
+import functools
+
 import numpy as np
 
 SIDE, COUNT, TRAIN = 8, 1797, 1500
@@ -46,6 +48,7 @@ def draw(rng: np.random.Generator, digit: int) -> np.ndarray:
 # --8<-- [end:strokes]
 
 
+@functools.cache
 def digits(seed: int = 1797) -> tuple[np.ndarray, np.ndarray]:
     """All images, [1797, 64] of 0.0 and 1.0, and which digit each is; the same for the same seed."""
     rng = np.random.default_rng(seed)

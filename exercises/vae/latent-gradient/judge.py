@@ -4,22 +4,21 @@ import numpy as np
 from warpjudge import Budget, Cause, Exercise, Launch, sizes
 
 BLOCK = 256
-NAMES = ("dz", "mu", "logvar", "noise")
+NAMES = ("dz", "m", "v", "e")
 
 
 def inputs(random, n):
     draw = random.generator
-    given = {name: draw.standard_normal(n).astype(np.float32) for name in ("dz", "mu", "noise", "dmu", "dlogvar")}
-    return given | {"logvar": draw.uniform(-8, 4, n).astype(np.float32), "weight": np.float32(0.375), "n": n}
+    given = {name: draw.standard_normal(n).astype(np.float32) for name in ("dz", "m", "e", "dm", "dv")}
+    return given | {"v": draw.uniform(-8, 4, n).astype(np.float32), "n": n}
 
 
 def terms(given):
     """What each gradient is a sum of: through the sample, and of the KL term."""
     dz, mu, v, noise = (given[name].astype(np.float64) for name in NAMES)
-    w = float(given["weight"])
     return {
-        "dmu": (dz, w * mu),
-        "dlogvar": (dz * noise * np.exp(v / 2) / 2, w * np.exp(v) / 2, np.full_like(v, -w / 2)),
+        "dm": (dz, mu),
+        "dv": (dz * noise * np.exp(v / 2) / 2, np.exp(v) / 2, np.full_like(v, -0.5)),
     }
 
 
@@ -57,31 +56,26 @@ def terms_wrong(failure):
 
 def not_sigma(failure):
     """log σ² in the place of σ."""
-    if failure.name != "dlogvar":
+    if failure.name != "dv":
         return None
     dz, _, v, noise = (failure.inputs[name].astype(np.float64) for name in NAMES)
-    w = float(failure.inputs["weight"])
-    if np.allclose(failure.got, dz * noise * v / 2 + w * (v**2 - 1) / 2, rtol=1e-4, atol=1e-4):
+    if np.allclose(failure.got, dz * noise * v / 2 + (v**2 - 1) / 2, rtol=1e-4, atol=1e-4):
         return Cause("not-sigma", {}, {
-            "en": "{size}: dlogvar takes logvar for σ. σ is exp(0.5 * logvar)",
-            "zh": "{size}：dlogvar 把 logvar 当成了 σ。σ 是 exp(0.5 * logvar)",
+            "en": "{size}: dv takes v for σ. σ is exp(0.5 * v)",
+            "zh": "{size}：dv 把 v 当成了 σ。σ 是 exp(0.5 * v)",
         }, "vae#reparameterise")  # fmt: skip
     return None
 
 
 exercise = Exercise(
-    kernel="void latent_gradient(const float* dz, const float* mu, const float* logvar, const float* noise, "
-    "float* dmu, float* dlogvar, float weight, int n)",
+    kernel="void backward(const float* dz, const float* m, const float* v, const float* e, "
+    "float* dm, float* dv, int n)",
     sizes=sizes(BLOCK),
     inputs=inputs,
-    reference=lambda dz, mu, logvar, noise, dmu, dlogvar, weight, n: reference(
-        dz=dz, mu=mu, logvar=logvar, noise=noise, weight=weight
-    ),
+    reference=lambda dz, m, v, e, dm, dv, n: reference(dz=dz, m=m, v=v, e=e),
     launch=lambda n: Launch(grid=-(-n // BLOCK), block=BLOCK),
     roundings=8,
-    scale=lambda dz, mu, logvar, noise, dmu, dlogvar, weight, n: scale(
-        dz=dz, mu=mu, logvar=logvar, noise=noise, weight=weight
-    ),
+    scale=lambda dz, m, v, e, dm, dv, n: scale(dz=dz, m=m, v=v, e=e),
     causes=(terms_wrong, not_sigma),
     budget=Budget(at=1 << 14, bytes_loaded=4 * 4 << 14, sectors_per_load=4.0, sectors_per_store=4.0),
 )

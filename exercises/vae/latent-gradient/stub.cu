@@ -1,6 +1,5 @@
-// Gradients for mu and logvar, if z = mu + sigma * noise has the gradient dz and each KL term counts weight times.
-__global__ void latent_gradient(const float* dz, const float* mu, const float* logvar, const float* noise, float* dmu,
-                                float* dlogvar, float weight, int n) {
+// Gradients for m and v = log(sigma^2), if z = m + sigma * e has the gradient dz; the KL term adds its own.
+__global__ void backward(const float* dz, const float* m, const float* v, const float* e, float* dm, float* dv, int n) {
     // your code
     // end of your code
 }

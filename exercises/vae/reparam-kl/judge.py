@@ -10,27 +10,27 @@ def inputs(random, rows, d):
     draw = random.generator
     return {
         "mu": draw.standard_normal((rows, d)).astype(np.float32),
-        "logvar": draw.uniform(-8, 4, (rows, d)).astype(np.float32),
-        "noise": draw.standard_normal((rows, d)).astype(np.float32),
+        "v": draw.uniform(-8, 4, (rows, d)).astype(np.float32),
+        "eps": draw.standard_normal((rows, d)).astype(np.float32),
         "rows": rows,
         "d": d,
     }
 
 
 def wide(given):
-    return (given[name].astype(np.float64) for name in ("mu", "logvar", "noise"))
+    return (given[name].astype(np.float64) for name in ("mu", "v", "eps"))
 
 
-def reference(mu, logvar, noise, rows, d):
-    m, v, e = wide({"mu": mu, "logvar": logvar, "noise": noise})
-    return {"z": m + np.exp(v / 2) * e, "kl": 0.5 * (m**2 + np.exp(v) - 1 - v).sum(axis=1)}
+def reference(mu, v, eps, rows, d):
+    m, log, e = wide({"mu": mu, "v": v, "eps": eps})
+    return {"z": m + np.exp(log / 2) * e, "kl": 0.5 * (m**2 + np.exp(log) - 1 - log).sum(axis=1)}
 
 
-def scale(mu, logvar, noise, rows, d):
+def scale(mu, v, eps, rows, d):
     """What is rounded: the terms; those of a sum once more for each addition of a lane, and a few in exp."""
-    m, v, e = wide({"mu": mu, "logvar": logvar, "noise": noise})
-    terms = (m**2 + np.exp(v) + 1 + np.abs(v)).sum(axis=1)
-    return {"z": np.abs(m) + 2 * np.abs(np.exp(v / 2) * e), "kl": terms * (2 + d / 64)}
+    m, log, e = wide({"mu": mu, "v": v, "eps": eps})
+    terms = (m**2 + np.exp(log) + 1 + np.abs(log)).sum(axis=1)
+    return {"z": np.abs(m) + 2 * np.abs(np.exp(log / 2) * e), "kl": terms * (2 + d / 64)}
 
 
 def like(got, other):
@@ -42,11 +42,11 @@ def not_sigma(failure):
     m, v, e = wide(failure.inputs)
     if failure.name != "z":
         return None
-    for what, wrong in (("logvar", v), ("exp(logvar)", np.exp(v))):
+    for what, wrong in (("v", v), ("exp(v)", np.exp(v))):
         if like(failure.got, m + wrong * e):
             return Cause("not-sigma", {"what": what}, {
-                "en": "{size}: z is mu + {what} * noise: {what} stands in the place of σ. σ is exp(0.5 * logvar)",
-                "zh": "{size}：z 等于 mu + {what} * noise：{what} 占了 σ 的位置。σ 是 exp(0.5 * logvar)",
+                "en": "{size}: z is mu + {what} * eps: {what} stands in the place of σ. σ is exp(0.5 * v)",
+                "zh": "{size}：z 等于 mu + {what} * eps：{what} 占了 σ 的位置。σ 是 exp(0.5 * v)",
             }, "vae#reparameterise")  # fmt: skip
     return None
 
@@ -68,8 +68,7 @@ def other_kl(failure):
 
 
 exercise = Exercise(
-    kernel="void reparam_kl(const float* mu, const float* logvar, const float* noise, float* z, float* kl, "
-    "int rows, int d)",
+    kernel="void reparam_kl(const float* mu, const float* v, const float* eps, float* z, float* kl, int rows, int d)",
     sizes=Sizes([(1, 1), (9, 2), (8, 3), (7, 17), (9, 31), (8, 32), (9, 33), (16, 97), (14, 256), (13, 1031)]),
     inputs=inputs,
     reference=reference,

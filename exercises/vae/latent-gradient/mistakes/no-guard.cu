@@ -1,8 +1,7 @@
 // wrong: out-of-bounds
-__global__ void latent_gradient(const float* dz, const float* mu, const float* logvar, const float* noise, float* dmu,
-                                float* dlogvar, float weight, int n) {
+__global__ void backward(const float* dz, const float* m, const float* v, const float* e, float* dm, float* dv, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float sigma = expf(0.5f * logvar[i]), d = dz[i];  // <-- here
-    dmu[i] = d + weight * mu[i];
-    dlogvar[i] = 0.5f * (d * noise[i] * sigma + weight * (sigma * sigma - 1));
+    float sigma = expf(0.5f * v[i]), d = dz[i];  // <-- here
+    dm[i] = d + m[i];
+    dv[i] = 0.5f * (d * e[i] * sigma + sigma * sigma - 1);
 }
