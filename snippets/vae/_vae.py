@@ -10,6 +10,7 @@ SIZES = {  # inputs and outputs of each layer; a bias is the weight of one more 
     "decode": (HIDDEN, PIXELS),
 }
 RATE, DECAY, DECAY2, TINY = 1e-2, 0.9, 0.999, 1e-6  # Adam
+SEEDS, EPOCHS, BATCH = 5, 80, 64
 
 
 # --8<-- [start:linear]
@@ -121,7 +122,7 @@ class Adam:
             p[name] -= RATE * m / (np.sqrt(v) + TINY)
 
 
-def batches(rng: np.random.Generator, count: int, size: int = 64) -> list[np.ndarray]:
+def batches(rng: np.random.Generator, count: int, size: int = BATCH) -> list[np.ndarray]:
     """One epoch: indices of the images in each batch; those that do not fill a batch are left out."""
     return np.split(rng.permutation(count)[: count // size * size], count // size)
 
@@ -134,6 +135,12 @@ def elbo(
     f = forward(p, x, np.zeros((len(x), LATENT)))
     again = [forward(p, x, rng.standard_normal((len(x), LATENT)))["logits"] for _ in range(draws)]
     return float(np.mean([nats(a, x).sum(1).mean() for a in again])), kl(f["mu"], f["logvar"]).mean(0)
+
+
+def bound(p: dict[str, np.ndarray], x: np.ndarray, seed: int) -> tuple[float, np.ndarray]:
+    """−ELBO in nats, and the KL term of each latent."""
+    pixels, terms = elbo(p, x, np.random.default_rng(seed))
+    return pixels + float(terms.sum()), terms
 
 
 def exact_nats(p: dict[str, np.ndarray], x: np.ndarray, points: int = 161, reach: float = 6.0) -> float:

@@ -1,6 +1,6 @@
-"""A VAE with two latents on 8 × 8 digits: kernels beside NumPy, five seeds, two baselines, several β.
+"""A VAE with two latents on 8 × 8 digits, trained in NumPy and float64: five seeds, two baselines, several β.
 
-python train.py   20 steps of kernels and NumPy side by side; whole trainings in NumPy, and on a GPU by the kernels, too
+steps.py shows that kernels take the same steps. This program needs no GPU and no CUDA.
 """
 
 import os
@@ -8,50 +8,29 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # these matrices are too small to share
 
 import numpy as np
-import pycuda.autoprimaryctx  # noqa: F401
 import warpbench as wb
 from _digits import SIDE, digits, split
-from _kernels import Network, unpack
 from _vae import (
+    BATCH,
+    EPOCHS,
     LATENT,
+    SEEDS,
     Adam,
     batches,
+    bound,
     elbo,
     exact_nats,
     factorised,
     forward,
     gradients,
     linear,
-    loss,
     mixture,
     nats,
     start,
 )
 
-SEEDS, EPOCHS, BATCH, BETAS = 5, 80, 64, (0.25, 1.0, 2.0, 4.0, 64.0)
+BETAS = (0.25, 1.0, 2.0, 4.0, 64.0)
 EDGE, PANEL = 3.0, 40  # of the pictures of the latent plane: from −3 to 3, and bits across
-
-
-# --8<-- [start:side]
-def side_by_side(seed: int, steps: int = 20) -> None:
-    """The same start, batches and noise for kernels in float32 and for NumPy in float64."""
-    rng, (train, _, _) = np.random.default_rng(seed), split(seed)
-    p = start(rng)
-    network, adam = Network(p, BATCH), Adam(p)
-    for batch in batches(rng, len(train))[:steps]:
-        x, noise = train[batch], rng.standard_normal((BATCH, LATENT))
-        network.fill()  # NaN
-        network.step(x, noise)
-        want, grad = loss(p, x, noise), gradients(p, x, noise)
-        for name, got in unpack(network.read("grad")).items():
-            wb.check(got, grad[name], 2e-5 * np.abs(grad[name]).max(), f"gradient of {name}")
-        wb.check(network.loss(), want, 1e-5, "loss")
-        adam.step(p, grad)
-    for name, got in network.parameters().items():
-        wb.check(got, p[name], 1e-4, f"weights of {name} after {steps} steps")
-
-
-# --8<-- [end:side]
 
 
 # --8<-- [start:train]
@@ -63,7 +42,7 @@ def train_numpy(
     p = start(rng)
     adam, told = Adam(p), []
     for _ in range(EPOCHS):
-        for batch in batches(rng, len(train), BATCH):
+        for batch in batches(rng, len(train)):
             adam.step(p, gradients(p, train[batch], rng.standard_normal((BATCH, LATENT)), beta))
         if watch:
             pixels, terms = elbo(p, test, np.random.default_rng(seed), draws=4)
@@ -72,22 +51,6 @@ def train_numpy(
 
 
 # --8<-- [end:train]
-
-
-def train_kernels(seed: int) -> dict[str, np.ndarray]:
-    """The same in float32 on the device."""
-    rng, (train, _, _) = np.random.default_rng(seed), split(seed)
-    network = Network(start(rng), BATCH)
-    for _ in range(EPOCHS):
-        for batch in batches(rng, len(train), BATCH):
-            network.step(train[batch], rng.standard_normal((BATCH, LATENT)))
-    return {name: w.astype(np.float64) for name, w in network.parameters().items()}
-
-
-def bound(p: dict[str, np.ndarray], x: np.ndarray, seed: int) -> tuple[float, np.ndarray]:
-    """−ELBO in nats, and the KL term of each latent."""
-    pixels, terms = elbo(p, x, np.random.default_rng(seed))
-    return pixels + float(terms.sum()), terms
 
 
 def compare_seeds() -> list[dict[str, np.ndarray]]:
@@ -179,18 +142,8 @@ def draw_pictures(p: dict[str, np.ndarray]) -> None:
 
 
 if __name__ == "__main__":
-    for seed in range(SEEDS):
-        side_by_side(seed)
-    print(f"{SEEDS} seeds, 20 steps each: losses of kernels and NumPy within 1e-5 nats, weights within 1e-4\n")
+    wb.measure_cpu()
     trained = compare_seeds()
     compare_betas(trained[0])
     compare_mistakes(trained[0])
     draw_pictures(trained[0])
-    if wb.is_gpu():
-        by_kernels = [bound(train_kernels(seed), split(seed)[1], seed)[0] for seed in range(SEEDS)]
-        wb.value("kernels.nats", np.mean(by_kernels), "1", (min(by_kernels), max(by_kernels)))
-        print(f"\ntrained by the kernels: {np.mean(by_kernels):.2f} nats, mean of {SEEDS} seeds")
-        ours = np.mean([bound(p, split(seed)[1], seed)[0] for seed, p in enumerate(trained)])
-        wb.check(np.mean(by_kernels), ours, 0.3, "bound after training by kernels")
-    else:
-        print("\nno GPU: whole trainings ran in NumPy only")
