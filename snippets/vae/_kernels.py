@@ -34,6 +34,7 @@ class Network:
 
     def __init__(self, p: dict[str, np.ndarray], rows: int, latent: object = None) -> None:
         self.rows, self.steps, self.launches = rows, 0, 0
+        self.fresh = (1 - DECAY, 1 - DECAY2)  # in float64: see steps.py
         self.modules = [wb.module("vae/layers.cu"), latent or wb.module("vae/latent.cu")]
         self.functions: dict[str, object] = {}
         self.weights = cuda.to_device(pack(p))
@@ -100,7 +101,7 @@ class Network:
             self.steps += 1
             corrected = (1 - DECAY**self.steps, 1 - DECAY2**self.steps)
             averages = (self.weights, at["grad"], self.m, self.v, COUNT)
-            self.launch("adam", *averages, RATE, 1 - DECAY, 1 - DECAY2, *corrected, TINY, **threads(COUNT))
+            self.launch("adam", *averages, RATE, *self.fresh, *corrected, TINY, **threads(COUNT))
 
     # --8<-- [end:step]
 
