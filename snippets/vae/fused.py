@@ -76,7 +76,8 @@ class Latent:
         z = np.empty_like(mu, np.float32)
         for row, at in zip(z, chosen, strict=True):
             cuda.memcpy_dtoh(row, int(self.at["z"]) + 4 * self.d * int(at))
-        wb.check(z, reparameterise(mu, logvar, noise), 1e-5, f"{what}, z")
+        size = 1 + np.abs(mu) + np.exp(0.5 * logvar) * np.abs(noise)
+        wb.check(z, reparameterise(mu, logvar, noise), 1e-6 * size, f"{what}, z")
         terms = kl(mu, logvar)
         wb.check(sums[chosen], terms.sum(1), 1e-5 * (1 + mu**2 + np.exp(logvar) + np.abs(logvar)).sum(1), f"{what}, kl")
 
