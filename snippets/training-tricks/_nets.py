@@ -1,5 +1,6 @@
 """Many small networks at once in NumPy: an array's first axes are the setting and the seed. All in float64."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,15 +69,21 @@ def exact(x: np.ndarray) -> np.ndarray:
 
 
 def half(x: np.ndarray) -> np.ndarray:
-    """Rounded to float16, as if stored between two kernels."""
-    return x.astype(np.float16).astype(np.float64)
+    """Rounded to float16, as if stored between two kernels. NumPy's own cast is 30 times slower below 2^-14."""
+    power = np.maximum(np.abs(x), 2.0**-14).view(np.int64)
+    power &= 0x7FF << 52
+    large = power.view(np.float64)  # the power of two below |x| …
+    large *= 1.5 * 2.0**42  # … times one that leaves ten bits behind the point of the sum
+    rounded = x + large
+    rounded -= large
+    return np.where(np.abs(rounded) > 65504, np.copysign(np.inf, rounded), rounded)
 
 
 def forward(layers: list, x: np.ndarray, store=exact) -> list[np.ndarray]:
     """The inputs of each layer, and the logits."""
     kept = [store(x)]
     for i, (weight, bias) in enumerate(layers):
-        z = kept[-1] @ store(weight) + store(bias)
+        z = kept[-1] @ weight + bias
         kept.append(store(np.maximum(z, 0) if i + 1 < len(layers) else z))
     return kept
 
@@ -100,10 +107,17 @@ def backward(layers: list, out: list, kept: list, target: np.ndarray, times: np.
         weight[:] = store(np.swapaxes(kept[i], -1, -2) @ delta)
         bias[:] = store(delta.sum(-2, keepdims=True))
         if i:
-            delta = store((delta @ np.swapaxes(store(layers[i][0]), -1, -2)) * (kept[i] > 0))
+            delta = store((delta @ np.swapaxes(layers[i][0], -1, -2)) * (kept[i] > 0))
 
 
 # --8<-- [end:backward]
+
+
+@functools.cache
+def images(seed: int) -> tuple[tuple, tuple]:
+    """A seed's digits to train with, and those to test with."""
+    rng = np.random.default_rng((seed, 1))
+    return draw(rng, TRAIN), draw(rng, TEST)
 
 
 @dataclass
@@ -120,8 +134,8 @@ class Data:
         """`wrong` is the share of training labels that are random, `bright` of images 30 times as bright."""
         found = []
         for seed in seeds:
-            rng = np.random.default_rng((seed, 1))
-            (x, y), (tx, ty) = draw(rng, TRAIN), draw(rng, TEST)
+            (x, y), (tx, ty) = images(seed)
+            rng = np.random.default_rng((seed, 6))
             y = np.where(rng.random(TRAIN) < wrong, rng.integers(0, 10, TRAIN), y)
             x = np.where(rng.random((TRAIN, 1)) < bright, 30 * x, x)
             found.append((x, y, tx, ty))
@@ -197,11 +211,12 @@ def train(
             chosen = np.stack([rng.integers(0, TRAIN, BATCH) for rng in rngs])
             x, y = data.train[seed, chosen], one_hot[data.labels[seed, chosen]]
             target = (1 - smoothing) * y + smoothing / 10
+            stored = layers if store is exact else nets.views(store(w))
             total, at = 0.0, 0
             for size in parts:
                 piece = slice(at, at + size)
-                kept = forward(layers, x[:, piece], store)
-                backward(layers, out, kept, target[..., piece, :], scale * shrink, store)
+                kept = forward(stored, x[:, piece], store)
+                backward(stored, out, kept, target[..., piece, :], scale * shrink, store)
                 share = size / BATCH if weighted else 1 / len(parts)
                 total, at = (g if len(parts) == 1 else total + share * g), at + size
             g[:] = total
