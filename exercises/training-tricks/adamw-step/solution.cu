@@ -1,0 +1,13 @@
+// One step of AdamW, one thread per parameter; c1 is 1 - b1^t and c2 is 1 - b2^t.
+__global__ void adamw(float* p, const float* g, float* m, float* v, float lr, float b1, float b2, float eps, float decay,
+                      float c1, float c2, int n) {
+    // your code
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= n) return;
+    float M = b1 * m[i] + (1 - b1) * g[i];
+    float V = b2 * v[i] + (1 - b2) * g[i] * g[i];
+    p[i] = (1 - lr * decay) * p[i] - lr * (M / c1) / (sqrtf(V / c2) + eps);
+    m[i] = M;
+    v[i] = V;
+    // end of your code
+}
