@@ -4,7 +4,9 @@ import numpy as np
 
 # --8<-- [start:draw]
 CORNERS = np.array([(x, y) for y in (-1, 0, 1) for x in (-0.6, 0.6)])  # of a seven-segment display
-STROKES = np.array([(0, 1), (1, 3), (3, 5), (4, 5), (2, 4), (0, 2), (2, 3)])  # top, right, right, bottom, left, left, middle
+STROKES = np.array(
+    [(0, 1), (1, 3), (3, 5), (4, 5), (2, 4), (0, 2), (2, 3)]
+)  # top, right, right, bottom, left, left, middle
 LIT = ["012345", "12", "01643", "01236", "1256", "02356", "023456", "012", "0123456", "012356"]
 MASK = np.array([[str(stroke) in lit for stroke in range(7)] for lit in LIT])
 PIXELS = np.stack(np.meshgrid(np.linspace(-1.4, 1.4, 8), np.linspace(-1.4, 1.4, 8)), -1).reshape(64, 2)

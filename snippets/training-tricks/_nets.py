@@ -1,6 +1,7 @@
 """Many small networks at once in NumPy: an array's first axes are the setting and the seed. All in float64."""
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,13 +44,13 @@ class Nets:
 
     def __init__(self, shape: tuple[int, ...], settings: int, seeds: int) -> None:
         self.shape = shape
-        self.count = sum(m * n + n for m, n in zip(shape, shape[1:], strict=False))
+        self.count = sum(m * n + n for m, n in itertools.pairwise(shape))
         self.flat = np.zeros((settings, seeds, self.count))
         self.grad = np.zeros_like(self.flat)
 
     def views(self, flat: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         out, at, lead = [], 0, flat.shape[:-1]
-        for m, n in zip(self.shape, self.shape[1:], strict=False):
+        for m, n in itertools.pairwise(self.shape):
             weight = flat[..., at : at + m * n].reshape(*lead, m, n)
             out.append((weight, flat[..., at + m * n : at + m * n + n].reshape(*lead, 1, n)))
             at += m * n + n

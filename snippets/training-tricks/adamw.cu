@@ -3,11 +3,11 @@
 // --8<-- [start:update]
 // What is the same for all parameters in one step, computed by the host in double precision.
 struct Step {
-    float keep;   // 1 - lr * decay: the decay does not pass through the moments
-    float b1, n1; // beta1, 1 - beta1
+    float keep;    // 1 - lr * decay: the decay does not pass through the moments
+    float b1, n1;  // beta1, 1 - beta1
     float b2, n2;
-    float rate;   // lr / (1 - beta1^t)
-    float root;   // 1 / sqrt(1 - beta2^t)
+    float rate;  // lr / (1 - beta1^t)
+    float root;  // 1 / sqrt(1 - beta2^t)
     float eps;
 };
 
@@ -74,7 +74,7 @@ __device__ float factor(const float* part, float most) {
     float sum = 0;
     for (int i = threadIdx.x; i < PARTS; i += 256) sum += part[i];
     float f = most / (sqrtf(over_block(sum)) + 1e-6f);
-    return f > 1 ? 1 : f; // not fminf(f, 1), which would turn a NaN into 1
+    return f > 1 ? 1 : f;  // not fminf(f, 1), which would turn a NaN into 1
 }
 
 extern "C" __global__ void clip(float* g, const float* part, float most, long long n) {
@@ -109,12 +109,12 @@ __device__ void each(float* out, const float* x, const float* y, const float* z,
     }
 }
 
-#define OPERATION(NAME, Y, Z, RESULT)                                                                           \
-    extern "C" __global__ void NAME(float* out, const float* x, const float* y, const float* z, float a,        \
-                                    long long n) {                                                              \
-        each(out, x, Y, Z, n, [a](float x, float y, float z) { return RESULT; });                               \
+#define OPERATION(NAME, Y, Z, RESULT)                                                                    \
+    extern "C" __global__ void NAME(float* out, const float* x, const float* y, const float* z, float a, \
+                                    long long n) {                                                       \
+        each(out, x, Y, Z, n, [a](float x, float y, float z) { return RESULT; });                        \
     }
-OPERATION(scaled, nullptr, nullptr, a * x)
+OPERATION(scaled, nullptr, nullptr, a* x)
 OPERATION(shifted, nullptr, nullptr, x + a)
 OPERATION(rooted, nullptr, nullptr, sqrtf(x))
 OPERATION(added, y, nullptr, x + y)

@@ -3,10 +3,11 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+from _statistics import interval
+
 import numpy as np
 import warpbench as wb
 from _nets import Adam
-from _statistics import interval
 
 SEEDS, STEPS, LR, LAMBDA = range(10), 8000, 2e-3, 1.0
 SCALES = 10.0 ** np.arange(-3, 3.5, 0.5)
@@ -53,5 +54,5 @@ if __name__ == "__main__":
         wb.check(ends[:, 0], want, 0.05, f"{kind}: where weights come to rest")
         for where, i in (("least", 0), ("most", -1)):
             wb.value(f"{kind}.{where}", ends[i, 0], "1", (ends[i, 1], ends[i, 2]))
-        print(f"{kind:6} comes to rest within 0.05 of theory at {len(SCALES)} sizes of the gradient, on {len(found)} seeds")
+        print(f"{kind:6} comes to rest within 0.05 of theory at {len(SCALES)} sizes of gradients, on {len(found)} seeds")
     wb.value("adamw.spread", float(rest("adamw").mean(0).max() / rest("adamw").mean(0).min()), "1")

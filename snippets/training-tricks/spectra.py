@@ -3,9 +3,10 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+from _statistics import interval
+
 import numpy as np
 import warpbench as wb
-from _statistics import interval
 
 SEEDS, TOKENS, TAPS, DRAWS = range(10), 64, 3, 32
 
@@ -31,7 +32,7 @@ def convolution(rng: np.random.Generator) -> np.ndarray:
 
 
 def gains(mixers: np.ndarray) -> np.ndarray:
-    """By which factor the size of a wave changes, from frequency 0 to TOKENS / 2: root of the mean square over draws."""
+    """By which factor the size of a wave changes, from frequency 0 to TOKENS / 2: root mean square over draws."""
     t = np.arange(TOKENS)
     waves = np.exp(2j * np.pi * np.outer(t, np.arange(TOKENS // 2 + 1)) / TOKENS)
     return np.sqrt((np.abs(mixers @ waves) ** 2).mean((0, 1)))

@@ -6,13 +6,13 @@ The settings were tuned on the seeds 100 to 109, and the predictions written bef
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported: these matrices are too small for two
+from _statistics import interval, student
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import warpbench as wb
 from _nets import Adam, Data, Nets, Setting, backward, exact, forward, half, loss, train
-from _statistics import interval, student
 
 SEEDS = range(10)
 RATES = [0.0125, 0.025, 0.05, 0.1, 0.2, 0.4]
@@ -25,7 +25,7 @@ WORDS = {1: "helped", 0: "no difference", -1: "hurt"}
 # --8<-- [start:trials]
 @dataclass(frozen=True)
 class Trial:
-    """A trick: what it is compared with, and whether we expected it to help (1), to change nothing (0) or to hurt (-1)."""
+    """A trick: what it is compared with, and whether we expect it to help (1), change nothing (0) or hurt (-1)."""
 
     without: Setting
     trick: Setting
@@ -45,9 +45,7 @@ TRIALS = {
     "decay_none": Trial(Setting(lr=0.01), Setting(lr=0.01, decay=0.3), 0, optimiser=Adam),
     "decay_l2": Trial(Setting(lr=0.01, l2=1e-3), Setting(lr=0.01, decay=0.3), 0, optimiser=Adam),
     "scaling_plain": Trial(Setting(), Setting(scale=FIRST, dynamic=True), 0, store=half),
-    "scaling_tiny": Trial(
-        Setting(shrink=TINY), Setting(shrink=TINY, scale=FIRST, dynamic=True), 1, store=half
-    ),
+    "scaling_tiny": Trial(Setting(shrink=TINY), Setting(shrink=TINY, scale=FIRST, dynamic=True), 1, store=half),
     "parts_equal": Trial(Setting(), Setting(parts=(8, 8, 8, 8)), 0),
     "parts_weighted": Trial(Setting(parts=(28, 4), weighted=False), Setting(parts=(28, 4)), 0),
     "clip_clean": Trial(Setting(), Setting(clip=2.0), 0),

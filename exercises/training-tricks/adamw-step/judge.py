@@ -4,28 +4,34 @@ import numpy as np
 from warpjudge import Budget, Cause, Exercise, Launch, sizes
 
 BLOCK = 256
-CONSTANTS = {"lr": 0.05, "b1": 0.9, "b2": 0.98, "eps": 0.01, "decay": 0.5}
+B1, B2, EPS = (float(np.float32(x)) for x in (0.9, 0.98, 0.01))  # as in the file that the reader gets
 STEP = 3
 
 
 def inputs(random, n):
-    constants = {name: np.float32(x) for name, x in CONSTANTS.items()}
-    c1, c2 = (np.float32(1 - CONSTANTS[b] ** STEP) for b in ("b1", "b2"))
+    constants = {"lr": 0.05, "decay": 0.5, "c1": 1 - B1**STEP, "c2": 1 - B2**STEP}
+    constants = {name: np.float32(x) for name, x in constants.items()}
     moments = {"m": 0.3 * random.floats(n), "v": np.abs(random.floats(n)) ** 2}
-    return {"p": random.floats(n), "g": random.floats(n), **moments, **constants, "c1": c1, "c2": c2, "n": n}
+    return {
+        "p": random.floats(n),
+        "g": random.floats(n),
+        **moments,
+        **{k: np.float32(x) for k, x in constants.items()},
+        "n": n,
+    }
 
 
-def step(p, g, m, v, lr, b1, b2, eps, decay, c1, c2, n, mistake=""):
-    p, g, m, v, lr, b1, b2, eps, decay, c1, c2 = (np.float64(x) for x in (p, g, m, v, lr, b1, b2, eps, decay, c1, c2))
+def step(p, g, m, v, lr, decay, c1, c2, n, mistake=""):
+    p, g, m, v, lr, decay, c1, c2 = (np.float64(x) for x in (p, g, m, v, lr, decay, c1, c2))
     old_m, old_v = m, v
     g = g + decay * p if mistake == "coupled" else g
-    m = b1 * m + (1 - b1) * g
-    v = b2 * v + (1 - b2) * (g if mistake == "not-squared" else g * g)
+    m = B1 * m + (1 - B1) * g
+    v = B2 * v + (1 - B2) * (g if mistake == "not-squared" else g * g)
     mean, square = (old_m, old_v) if mistake == "stale" else (m, v)
     if mistake != "no-bias-correction":
         mean, square = mean / c1, square / c2
     with np.errstate(invalid="ignore"):
-        root = np.sqrt(square + eps) if mistake == "eps-inside" else np.sqrt(square) + eps
+        root = np.sqrt(square + EPS) if mistake == "eps-inside" else np.sqrt(square) + EPS
     move = lr * mean / root
     if mistake == "decay-after":
         p = (p - move) * (1 - lr * decay)
@@ -34,11 +40,11 @@ def step(p, g, m, v, lr, b1, b2, eps, decay, c1, c2, n, mistake=""):
     return {"p": p, "m": m, "v": v}
 
 
-def scale(p, g, m, v, lr, b1, b2, eps, decay, c1, c2, n):
+def scale(p, g, m, v, lr, decay, c1, c2, n):
     p, g, m, v = (x.astype(np.float64) for x in (p, g, m, v))
-    terms = np.abs(b1 * m) + np.abs((1 - b1) * g)
-    square = b2 * v + (1 - b2) * g * g
-    return {"p": np.abs(p) + lr * terms / c1 / (np.sqrt(square / c2) + eps), "m": terms, "v": square}
+    terms = np.abs(B1 * m) + np.abs((1 - B1) * g)
+    square = B2 * v + (1 - B2) * g * g
+    return {"p": np.abs(p) + lr * terms / c1 / (np.sqrt(square / c2) + EPS), "m": terms, "v": square}
 
 
 SAYS = {
@@ -47,10 +53,10 @@ SAYS = {
         "两个矩从 0 开始，都偏小，差一个因子 1 - beta^t。用到时请把 m 除以 c1、v 除以 c2",
     ),
     "coupled": (
-        "the decay was added to the gradient. That is Adam with L2; AdamW takes lr * decay * p from the weight directly",
+        "the decay was added to the gradient. That is Adam with L2; AdamW takes lr * decay * p from the weight itself",
         "衰减加进了梯度。那是 Adam 加 L2；AdamW 直接从权重里减去 lr * decay * p",
     ),
-    "eps-inside": ("eps stands inside the root. Add it to the root", "eps 写在了根号里面，应该加在根号外面"),
+    "eps-inside": ("EPS stands inside the root. Add it to the root", "EPS 写在了根号里面，应该加在根号外面"),
     "stale": (
         "the step uses the moments of the step before. Update m and v first",
         "这一步用的是上一步的矩。请先更新 m 和 v",
@@ -83,8 +89,7 @@ def which(failure):
 
 
 exercise = Exercise(
-    kernel="void adamw(float* p, const float* g, float* m, float* v, float lr, float b1, float b2, float eps, "
-    "float decay, float c1, float c2, int n)",
+    kernel="void adamw(float* p, const float* g, float* m, float* v, float lr, float decay, float c1, float c2, int n)",
     sizes=sizes(BLOCK),
     inputs=inputs,
     reference=step,

@@ -15,23 +15,25 @@ WORDS = {
     "en": {
         "title": "Effect of each trick, with its interval",
         "axis": "the axis is compressed away from zero",
-        "head": ("Trick", "Effect", "Interval", "Seeds", "Predicted", "Verdict"),
         "between": "{low} to {high}",
-        1: "helped here",
-        0: "no difference we could see",
-        -1: "hurt",
-        "short": {1: "helped", 0: "no difference", -1: "hurt"},
     },
     "zh": {
         "title": "各个技巧的效果与区间",
         "axis": "离零越远，坐标轴压缩得越厉害",
-        "head": ("技巧", "效果", "区间", "种子数", "预测", "结论"),
         "between": "{low} 至 {high}",
-        1: "在这里有用",
-        0: "看不出差别",
-        -1: "有害",
-        "short": {1: "有用", 0: "看不出差别", -1: "有害"},
     },
+}
+HEADS = {
+    "en": ("Trick", "Effect", "Interval", "Seeds", "Predicted", "Verdict"),
+    "zh": ("技巧", "效果", "区间", "种子数", "预测", "结论"),
+}
+VERDICTS = {
+    "en": {1: "helped here", 0: "no difference we could see", -1: "hurt"},
+    "zh": {1: "在这里有用", 0: "看不出差别", -1: "有害"},
+}
+SHORT = {
+    "en": {1: "helped", 0: "no difference", -1: "hurt"},
+    "zh": {1: "有用", 0: "看不出差别", -1: "有害"},
 }
 ROW, BAR = 32, 8  # px: height of a row, and of the interval in it
 TICKS = (-100, -10, -1, 0, 1, 10, 100)
@@ -53,8 +55,8 @@ class Trial:
 
 
 def trials(source: Source) -> str:
-    """One row for each named trick, of which a program recorded `.effect` (with its interval), `.seeds`, `.predicted`."""
-    words = WORDS[source.language]
+    """One row for each named trick, recorded as `.effect` (with its interval), `.seeds` and `.predicted`."""
+    words, verdicts = WORDS[source.language], VERDICTS[source.language]
     found = [trial(source, label, name) for label, name in zip(source.labels(), source.names, strict=True)]
     least, most = min(-1.0, *(one.low for one in found)), max(1.0, *(one.high for one in found))
 
@@ -67,7 +69,7 @@ def trials(source: Source) -> str:
     for i, one in enumerate(found):
         y, kind = i * ROW, "rung" if one.verdict else "other"
         wide = f"{float(at(one.high)[:-1]) - float(at(one.low)[:-1]) + 0.2:.2f}%"
-        shown = f"{signed(one.effect)} · {words['short'][one.verdict]}"
+        shown = f"{signed(one.effect)} · {SHORT[source.language][one.verdict]}"
         shapes.append(
             f'<g class="wb-bar wb-bar--{kind}"><text x="0" y="{y + 13}">{html.escape(one.label)}</text>'
             f'<text class="wb-bar__value" x="100%" y="{y + 13}" text-anchor="end">{html.escape(shown)}</text>'
@@ -83,7 +85,7 @@ def trials(source: Source) -> str:
             )
     rows = [
         [one.label, signed(one.effect), words["between"].format(low=signed(one.low), high=signed(one.high)),
-         grouped(one.seeds), words[one.predicted], words[one.verdict]]
+         grouped(one.seeds), verdicts[one.predicted], verdicts[one.verdict]]
         for one in found
     ]  # fmt: skip
     title = source.options.get("title", words["title"])
@@ -91,7 +93,7 @@ def trials(source: Source) -> str:
         f'<svg role="img" aria-label="{html.escape(title)}" width="100%" height="{height + 20}">{"".join(shapes)}</svg>'
     )
     caption = f"{title}{'; ' if source.language == 'en' else '；'}{words['axis']}"
-    return figure(svg, caption, table(words["head"], rows), source.language)
+    return figure(svg, caption, table(HEADS[source.language], rows), source.language)
 
 
 def trial(source: Source, label: str, name: str) -> Trial:
