@@ -54,5 +54,5 @@ if __name__ == "__main__":
         wb.check(ends[:, 0], want, 0.05, f"{kind}: where weights come to rest")
         for where, i in (("least", 0), ("most", -1)):
             wb.value(f"{kind}.{where}", ends[i, 0], "1", (ends[i, 1], ends[i, 2]))
-        print(f"{kind:6} comes to rest within 0.05 of theory at {len(SCALES)} sizes of gradients, on {len(found)} seeds")
+        print(f"{kind:6} comes to rest within 0.05 of theory at {len(SCALES)} gradient sizes, on {len(found)} seeds")
     wb.value("adamw.spread", float(rest("adamw").mean(0).max() / rest("adamw").mean(0).min()), "1")
