@@ -1,6 +1,6 @@
 """Sixteen tricks on drawn digits, each with and without, on ten seeds; two sweeps. The gradients are checked first.
 
-The settings were tuned on the seeds 100 to 109, and the predictions written before any network was trained.
+The settings were tuned on the seeds 100 to 109, and the predictions committed before the ten seeds were run.
 """
 
 import os
