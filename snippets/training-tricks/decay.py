@@ -55,4 +55,4 @@ if __name__ == "__main__":
         for where, i in (("least", 0), ("most", -1)):
             wb.value(f"{kind}.{where}", ends[i, 0], "1", (ends[i, 1], ends[i, 2]))
         print(f"{kind:6} comes to rest within 0.05 of theory at {len(SCALES)} gradient sizes, on {len(found)} seeds")
-    wb.value("adamw.spread", float(rest("adamw").mean(0).max() / rest("adamw").mean(0).min()), "1")
+        wb.value(f"{kind}.spread", float(ends[:, 0].max() / ends[:, 0].min()), "1")
