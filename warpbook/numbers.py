@@ -45,7 +45,7 @@ def quantity(number: float, unit: str, digits: int = 3) -> str:
     if unit == "1":
         return significant(number)
     if unit == "%":
-        return f"{number:.1f}{BLANK}%"
+        return f"{round(number, 1) + 0.0:.1f}{BLANK}%"  # no -0.0
     if unit == "x":
         return f"{significant(number)}×"
     scale, prefix, shown = 1.0, "", unit.removeprefix("1").replace("flop", "FLOP")  # FLOP/s, as everybody writes

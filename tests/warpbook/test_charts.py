@@ -197,6 +197,31 @@ def test_bars_are_values_by_name(values):
     assert "wb-reference" not in draw("bars v0.rate torch.rate", "x", "en", values)
 
 
+def trial(effect: float, low: float, high: float, predicted: int) -> dict:
+    return {
+        "effect": {"value": effect, "unit": "%", "low": low, "high": high},
+        "seeds": {"value": 10.0, "unit": "count"},
+        "predicted": {"value": float(predicted), "unit": "count"},
+    }
+
+
+def test_a_trick_s_verdict_is_whether_its_interval_leaves_out_zero(small):
+    tried = {"up": trial(3.6, 0.3, 7.0, 1), "flat": trial(-0.04, -0.4, 0.4, 1), "down": trial(-12, -20, -4, 0)}
+    kept = {f"{name}.{key}": value for name, one in tried.items() for key, value in one.items()}
+    kept |= {"bare.effect": {"value": 1.0, "unit": "%"}}
+    recorded.keep(small, "nvidia-h200", "z", {"z/tricks.py": {"values": kept, "series": {}, "spans": {}}})
+    made = draw('trials up flat down labels="Up|Flat|Down"', "z", "en", Values(small))
+    assert rows(made)[1:] == [
+        ["Up", "+3.6", "+0.3 to +7.0", "10", "helped here", "helped here"],
+        ["Flat", "0.0", "−0.4 to +0.4", "10", "helped here", "no difference we could see"],
+        ["Down", "−12.0", "−20.0 to −4.0", "10", "no difference we could see", "hurt"],
+    ]
+    assert {"+3.6 · helped", "0.0 · no difference", "−12.0 · hurt", "−10", "0", "+1"} <= set(texts(made))
+    assert "看不出差别" in draw("trials flat", "z", "zh", Values(small))
+    with pytest.raises(BookError, match=r'"bare\.effect" has no interval'):
+        draw("trials bare", "z", "en", Values(small))
+
+
 def test_a_curve_has_axes_with_units_a_band_and_its_numbers(values):
     made = draw("curve read.sweep write.sweep reference=copy.rate at=l2.size", "x", "en", values)
     said = texts(made)
@@ -332,7 +357,7 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
 @pytest.mark.parametrize(
     ("chart", "said"),
     [
-        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline, timeline, heatmap, graph, traffic'),
+        ("pie", 'no chart "pie"; there are: ladder, bars, curve, roofline, timeline, heatmap, graph, traffic, trials'),
         ('curve a title="x', 'chart:curve a title="x: a quotation mark is not closed'),
         ("curve", "chart:curve: names nothing to draw"),
         ("curve a", 'chart:curve a: no series "a" in records/nvidia-h200/x.json; there are: latency, read.sweep, '
@@ -393,7 +418,7 @@ def test_ticks_are_round_and_few(scale, base):
     [
         (2.0**16, "B", "64 KiB"), (2.0**30, "B", "1 GiB"), (512.0, "B", "512 B"), (4e12, "B/s", "4 TB/s"),
         (2.5e-7, "s", "250 ns"), (0.0, "s", "0"), (1024.0, "count", "1024"), (2.0**20, "count", "2²⁰"),
-        (0.25, "1", "0.25"), (2e10, "1/s", "20 G/s"),
+        (0.25, "1", "0.25"), (2e10, "1/s", "20 G/s"), (1e-10, "1", "10⁻¹⁰"), (2.5e10, "1", "2.5 × 10¹⁰"),
     ],
 )  # fmt: skip
 def test_numbers_on_an_axis(number, unit, shown):

@@ -25,6 +25,8 @@ from warpbook.source.pages import Page
         (13.31, "x", "13.3×"),
         (1.0, "x", "1.00×"),
         (98.123, "%", "98.1\u00a0%"),
+        (-0.04, "%", "0.0\u00a0%"),
+        (-0.94, "%", "-0.9\u00a0%"),
         (4096, "count", "4096"),
         (1048576, "count", "1\u202f048\u202f576"),
         (366093152 / 67108864, "count", "5.46"),  # instructions a symbol: "5" would be what was predicted

@@ -10,6 +10,7 @@
     {{ chart:timeline overlap.gantt rowlabel="SM" }}      recorded spans
     {{ chart:heatmap weights rowlabel="query" }}          a recorded table of numbers, or of zeros and ones
     {{ chart:graph dfa }}                                 recorded nodes and edges
+    {{ chart:trials warmup clipping }}                    effects with their intervals, and whether they are real
     {{ chart:traffic reduce_v0 reduce_v3 }}               what kernels moved between SM, L1, L2 and DRAM, as counted
 
 Options follow the names as `key=value`; a value with blanks stands in double quotes: `title="Reading, by size"`.
@@ -34,6 +35,7 @@ from warpbook.blocks.charts.roofline import roofline
 from warpbook.blocks.charts.source import Source
 from warpbook.blocks.charts.timeline import timeline
 from warpbook.blocks.charts.traffic import traffic
+from warpbook.blocks.charts.trials import trials
 from warpbook.book import BookError
 from warpbook.records.values import Values
 
@@ -46,6 +48,7 @@ CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
     "heatmap": (heatmap, ("title", "labels", "rows", "columns", "rowlabel", "columnlabel", "scale")),
     "graph": (graph, ("title", "labels", "layout")),
     "traffic": (traffic, ("title", "labels")),
+    "trials": (trials, ("title", "labels")),
 }
 
 

@@ -72,7 +72,12 @@ def on_axis(number: float, unit: str, base: int = 10) -> str:
         end = "×" if unit == "x" else ""
         if base == 2 and number >= 2**13 and math.log2(number).is_integer():
             return f"2{superscript(int(math.log2(number)))}{end}"
-        return (grouped(int(number)) if float(number).is_integer() and number < 1e9 else f"{number:.3g}") + end
+        if float(number).is_integer() and number < 1e9:
+            return grouped(int(number)) + end
+        digits, _, power = f"{number:.3g}".partition("e")
+        if not power:
+            return digits + end
+        return ("" if digits == "1" else f"{digits}{BLANK}×{BLANK}") + f"10{superscript(int(power))}{end}"
     if unit == "%":
         return f"{number:g}{BLANK}%"
     if not number:

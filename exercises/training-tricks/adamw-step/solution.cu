@@ -1,0 +1,14 @@
+// One step of AdamW, one thread per parameter; c1 is 1 - B1^t and c2 is 1 - B2^t.
+constexpr float B1 = 0.9f, B2 = 0.98f, EPS = 0.01f;
+
+__global__ void adamw(float* p, const float* g, float* m, float* v, float lr, float decay, float c1, float c2, int n) {
+    // your code
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= n) return;
+    float M = B1 * m[i] + (1 - B1) * g[i];
+    float V = B2 * v[i] + (1 - B2) * g[i] * g[i];
+    p[i] = (1 - lr * decay) * p[i] - lr * (M / c1) / (sqrtf(V / c2) + EPS);
+    m[i] = M;
+    v[i] = V;
+    // end of your code
+}
