@@ -44,7 +44,7 @@ def f(x):
     return 2 * x  # not "# this"
 # --8<-- [end:f]
 '''
-LEFT = 110  # comments that Chinese pages may show in English; lower it as they are translated, never raise it
+LEFT = 0  # comments that Chinese pages may show in English
 
 
 @pytest.fixture
