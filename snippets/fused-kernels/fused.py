@@ -234,9 +234,10 @@ def check_determinism(rng: np.random.Generator, rows: int, n: int) -> None:
 
 
 class Shared:
-    """Device memory in the shape that torch.as_tensor takes."""
+    """Device memory in the shape that torch.as_tensor takes, which keeps this object and so the memory."""
 
     def __init__(self, address: Any, *shape: int, kind: str = "<f4") -> None:
+        self.memory = address
         self.__cuda_array_interface__ = {
             "version": 3, "shape": shape, "typestr": kind, "data": (int(address), False), "strides": None,
         }  # fmt: skip
