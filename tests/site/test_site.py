@@ -22,7 +22,9 @@ from warpbook.exercises import exercises
 from warpbook.exports import downloads, offline, pdf
 from warpbook.pipeline import typography
 from warpbook.site import policy, search
-from warpbook.source import describe, tracks
+from warpbook.source import comments, describe, tracks
+
+PLACES = {"en": "", "zh": "zh/"}
 
 
 def test_both_languages_have_the_same_pages(book: Book) -> None:
@@ -105,16 +107,25 @@ def test_a_solution_is_only_where_it_is_folded(book: Book, site: Path) -> None:
         begin, end = (exercises.marked(mark, one.suffix) for mark in (exercises.BEGIN, exercises.END))
         answer = squeezed(one.solution.partition(begin)[2].partition(end)[0])
         stem = url(book.page_of(one.article, "en") or Path(), book.docs / "en").removesuffix("/")
-        pages = [site / place / stem / "index.html" for place in ("", "zh/")]
-        books = [site / place / f"{stem}.ipynb" for place in ("", "zh/")]
-        assert {file for file, text in texts.items() if answer in text} == {*pages, *books}
-        for page in pages:
+        shown = {}  # what is folded on each page, whose comments are in its language
+        for language, place in PLACES.items():
+            page = site / place / stem / "index.html"
+            text = comments.of_exercise(book, one.solution, one.language == "python", one.folder.parent, language)
+            shown[page] = squeezed(text.partition(begin)[2].partition(end)[0])
+        books = [site / place / f"{stem}.ipynb" for place in PLACES.values()]
+        for said in {answer, *shown.values()}:
+            pages = [page for page, its in shown.items() if its == said]
+            assert {file for file, text in texts.items() if said in text} == {
+                *pages,
+                *(books if said == answer else []),
+            }
+        for page, said in shown.items():
             [fold] = re.findall(
                 rf'data-exercise="?{one.name}\b.*?<details class="success wb-solution">(.*?)</details>',
                 page.read_text("utf-8"),
                 re.DOTALL,
             )
-            assert answer in squeezed(html.unescape(re.sub(r"<[^>]+>", "", fold))) and texts[page].count(answer) == 1
+            assert said in squeezed(html.unescape(re.sub(r"<[^>]+>", "", fold))) and texts[page].count(said) == 1
         for notebook in books:
             cells = json.loads(notebook.read_text("utf-8"))["cells"]
             at = [i for i, cell in enumerate(cells) if f"%%judge {one.name}\n" in cell["source"]]
@@ -124,9 +135,6 @@ def test_a_solution_is_only_where_it_is_folded(book: Book, site: Path) -> None:
 
 def test_exercises_are_ticked(served: str, look: Callable[..., None]) -> None:
     look("exercises.mjs", served)
-
-
-PLACES = {"en": "", "zh": "zh/"}
 
 
 def queries(book: Book, language: str) -> dict[str, str]:

@@ -62,6 +62,11 @@ def test_a_page_is_found_by_what_its_terms_are_called_elsewhere(filled):
     }
 
 
+def test_a_list_of_changes_can_be_left_out(filled, write):
+    write("docs/search.toml", '["x"]\nsearched = false\n')
+    assert search.documents(filled, "en", "x", "x/", PAGE) == []
+
+
 def test_chinese_readers_type_either_language(filled):
     terms = search.documents(filled, "zh", "x", "x/", PAGE)[0]["terms"].replace("\u200b", "")
     assert terms == "slow 慢 bank conflict 存储体冲突 shared memory conflict 共享内存冲突 库冲突"
@@ -77,7 +82,7 @@ def test_a_term_is_one_word_and_its_parts_are_found_too(filled):
     ("text", "told"),
     [
         ('["y"]\nboost = 1\n', "there is no page y"),
-        ('["x"]\nwords = []\n', "x: known are also and boost"),
+        ('["x"]\nwords = []\n', "x: known are also, boost and searched"),
         ("[x\n", "docs/search.toml: "),
     ],
 )

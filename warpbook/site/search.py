@@ -42,7 +42,14 @@ SEPARATOR = (
 
 HAN = re.compile(r"[\u3400-\u9fff]+")
 # Lists of documents and of pages, and what the sections of a page say already.
-UNSEARCHED = {"sources", "further", "takeaways", "questions", "claims"}
+UNSEARCHED = {
+    "sources",
+    "further",
+    "takeaways",
+    "questions",
+    "claims",
+    "exercises",
+}  # they repeat, or give answers away
 MARK = r"[\s，。、；：？！（）《》「」【】“”]"
 BESIDE = re.compile(rf"^\u200b|(?<={MARK})\u200b|\u200b(?={MARK}|$)")
 KEPT = {"p", "li", "ol", "ul", "code"}  # what results are cut into
@@ -50,7 +57,9 @@ HEADINGS = {f"h{i}" for i in range(1, 7)}
 SKIPPED = {"button", "figure", "label", "nav", "script", "select", "style", "summary", "svg"}
 SKIPPED_CLASSES = {
     "filename",
+    "goals",
     "headerlink",
+    "needs",
     "wb-claims",
     "wb-choice",
     "wb-ledger",
@@ -155,15 +164,15 @@ def sections(content: str) -> list[dict[str, Any]]:
 
 
 def pages(book: Book) -> dict[str, dict[str, Any]]:
-    """docs/search.toml: what readers type for a page beyond its prose (`also`), and its weight (`boost`)."""
+    """docs/search.toml: what readers type for a page beyond its prose, its weight, and whether it is searched."""
     path = book.docs / FILE
     try:
         found = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"docs/{FILE}: {error}") from None
     for name, entry in found.items():
-        if not isinstance(entry, dict) or entry.keys() - {"also", "boost"}:
-            raise BookError(f"docs/{FILE}: {name}: known are also and boost")
+        if not isinstance(entry, dict) or entry.keys() - {"also", "boost", "searched"}:
+            raise BookError(f"docs/{FILE}: {name}: known are also, boost and searched")
         if not (book.docs / "en" / f"{name}.md").exists():
             raise BookError(f"docs/{FILE}: there is no page {name}")
     return found
@@ -172,6 +181,8 @@ def pages(book: Book) -> dict[str, dict[str, Any]]:
 def documents(book: Book, language: str, name: str, url: str, content: str) -> list[dict[str, Any]]:
     """The documents of the page `name` (foundations/memory-access), whose address is `url` and HTML `content`."""
     extra = pages(book).get(name, {})
+    if not extra.get("searched", True):
+        return []
     article = name.split("/")[-1]
     typed = [word for word in extra.get("also", []) if language == "zh" or word.isascii()]
     typed += [
