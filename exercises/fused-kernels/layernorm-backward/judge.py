@@ -73,7 +73,7 @@ def term(failure):
 
 SENTENCES = {
     "no-level": {
-        "en": "{size}: dx{at} is {got}, expected {want}: the mean of g over the row is not subtracted. Every x moves "
+        "en": "{size}: dx{at} is {got}, expected {want}: the mean of g over the row is not subtracted. Every x changes "
         "the row's mean",
         "zh": "{size}：dx{at} 是 {got}，应为 {want}：没有减去 g 在这一行上的均值。每个 x 都会改变这一行的均值",
     },
@@ -100,8 +100,8 @@ SENTENCES = {
         "zh": "{size}：dx{at} 是 {got}，应为 {want}：方差那一项的符号反了，应当减去",
     },
     "gamma-outside": {
-        "en": "{size}: dx{at} is {got}, expected {want}: gamma multiplies the result. It belongs into g, before the "
-        "means: it differs from column to column",
+        "en": "{size}: dx{at} is {got}, expected {want}: the result is multiplied by gamma. Multiply dy by gamma "
+        "before taking the means: gamma differs from column to column",
         "zh": "{size}：dx{at} 是 {got}，应为 {want}：gamma 乘在了结果上。各列的 gamma 不同，应当在求均值之前乘进 g",
     },
     "no-gamma": {

@@ -91,7 +91,7 @@ def about_loss(failure):
 
 SENTENCES = {
     "no-label": {
-        "en": "{size}: logits{at} is {got}, expected {want}: these are the probabilities; at the label's place the "
+        "en": "{size}: logits{at} is {got}, expected {want}: these are the probabilities; at the label the "
         "gradient is 1 less",
         "zh": "{size}：logits{at} 是 {got}，应为 {want}：写出的是概率；标签所在的位置，梯度还要减 1",
     },
@@ -100,8 +100,8 @@ SENTENCES = {
         "zh": "{size}：logits{at} 是 {got}，应为 {want}：减 1 的位置比标签晚了一个",
     },
     "turned": {
-        "en": "{size}: logits{at} is {got}, expected {want}: the sign is turned: the gradient of the loss is p minus "
-        "the label's one",
+        "en": "{size}: logits{at} is {got}, expected {want}: the sign is wrong: the gradient of the loss is p minus "
+        "1 at the label",
         "zh": "{size}：logits{at} 是 {got}，应为 {want}：符号反了：损失的梯度是 p 减去标签处的 1",
     },
     "loss-infinite": {

@@ -49,14 +49,14 @@ def scale(p, g, m, v, lr, decay, c1, c2, n):
 
 SAYS = {
     "no-bias-correction": (
-        "the moments start at 0, so both are too small by 1 - beta^t. Divide m by c1 and v by c2 where they are used",
+        "the moments start at 0, so both lack a factor 1 / (1 - beta^t). Divide m by c1 and v by c2 in the step",
         "两个矩从 0 开始，都偏小，差一个因子 1 - beta^t。用到时请把 m 除以 c1、v 除以 c2",
     ),
     "coupled": (
         "the decay was added to the gradient. That is Adam with L2; AdamW takes lr * decay * p from the weight itself",
         "衰减加进了梯度。那是 Adam 加 L2；AdamW 直接从权重里减去 lr * decay * p",
     ),
-    "eps-inside": ("EPS stands inside the root. Add it to the root", "EPS 写在了根号里面，应该加在根号外面"),
+    "eps-inside": ("EPS is added under the root. Add it outside", "EPS 写在了根号里面，应该加在根号外面"),
     "stale": (
         "the step uses the moments of the step before. Update m and v first",
         "这一步用的是上一步的矩。请先更新 m 和 v",

@@ -63,7 +63,7 @@ def which(failure):
         ),
         "not-unscaled": (
             bool(np.allclose(got[finite], wide[finite], rtol=1e-5, atol=0)),
-            "the loss scale is still in it. Divide by scale",
+            "the loss scale has not been removed. Divide by scale",
             "损失的倍数还在里面。请除以 scale",
         ),
         "scaled-again": (

@@ -41,12 +41,12 @@ def terms_wrong(failure):
 
     for cause, other, en, zh in (
         ("stale", sample + penalty + failure.inputs[failure.name],
-         "holds the gradient of the last step, too: overwrite it, do not add",
+         "still holds the gradient of the previous step: overwrite it, do not add to it",
          "里还留着上一步的梯度：要覆盖，不要累加"),
         ("no-kl", sample, "lacks the KL term's part", "缺了 KL 项的那一份"),
         ("kl-sign", sample - penalty, "has the KL term's part with the wrong sign", "里 KL 项那一份的符号反了"),
         ("no-half", 2 * sample + penalty,
-         "has twice the part that comes through the sample: the slope of exp(v/2) is half of it",
+         "has twice the part that comes through the sample: the derivative of exp(v/2) is exp(v/2) / 2",
          "里经过采样的那一份多了一倍：exp(v/2) 的导数是它自己的一半"),
     ):  # fmt: skip
         if near(other):
@@ -61,7 +61,7 @@ def not_sigma(failure):
     dz, _, v, noise = (failure.inputs[name].astype(np.float64) for name in NAMES)
     if np.allclose(failure.got, dz * noise * v / 2 + (v**2 - 1) / 2, rtol=1e-4, atol=1e-4):
         return Cause("not-sigma", {}, {
-            "en": "{size}: dv takes v for σ. σ is exp(0.5 * v)",
+            "en": "{size}: dv uses v in place of σ. σ is exp(0.5 * v)",
             "zh": "{size}：dv 把 v 当成了 σ。σ 是 exp(0.5 * v)",
         }, "vae#reparameterise")  # fmt: skip
     return None

@@ -51,7 +51,7 @@ def sign(failure):
     """The slope with the other sign, or pixels taken for their opposite."""
     if failure.name == "grad" and np.allclose(failure.got, -failure.want, rtol=1e-3, atol=1e-30):
         return Cause("sign", {}, {
-            "en": "{size}: grad has the wrong sign: the slope of −log p(x) is p − x, not x − p",
+            "en": "{size}: grad has the wrong sign: the derivative of −log p(x) is p − x, not x − p",
             "zh": "{size}：grad 的符号反了：−log p(x) 的斜率是 p − x，不是 x − p",
         }, "vae#bernoulli")  # fmt: skip
     given = failure.inputs

@@ -45,7 +45,7 @@ def not_sigma(failure):
     for what, wrong in (("v", v), ("exp(v)", np.exp(v))):
         if like(failure.got, m + wrong * e):
             return Cause("not-sigma", {"what": what}, {
-                "en": "{size}: z is mu + {what} * eps: {what} stands in the place of σ. σ is exp(0.5 * v)",
+                "en": "{size}: z is mu + {what} * eps: {what} is used in place of σ. σ is exp(0.5 * v)",
                 "zh": "{size}：z 等于 mu + {what} * eps：{what} 占了 σ 的位置。σ 是 exp(0.5 * v)",
             }, "vae#reparameterise")  # fmt: skip
     return None
