@@ -21,7 +21,7 @@ from warpbook.records import claims, packages, profile, records
 from warpbook.records.values import Values
 from warpbook.run import compare, hashes
 from warpbook.run.run import Blocks, LackingError, RunError, present_device, run_blocks, run_program
-from warpbook.source import translation
+from warpbook.source import comments, translation
 from warpbook.source.pages import Page
 
 BOOK = here()
@@ -159,7 +159,9 @@ def test_a_record_knows_every_file_that_its_programs_read(article: str) -> None:
     path = BOOK.page_of(article, "en")
     codes += [block.code for block in Page(BOOK, path).python] if path else []
     known = {name for files in hashes.needed(BOOK, codes, article, article) for name in files}
-    others = set((BOOK.snippets / article).glob("*.*")) - set(BOOK.programs(article)) - {claims.file_of(BOOK, article)}
+    folder = BOOK.snippets / article
+    words = {claims.file_of(BOOK, article), folder / comments.FILE}  # which compute nothing
+    others = set(folder.glob("*.*")) - set(BOOK.programs(article)) - words
     unknown = sorted(set(map(BOOK.relative, others)) - known)
     fail_if([f"{name}: no program names this file as a text" for name in unknown])
 
