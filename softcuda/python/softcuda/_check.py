@@ -408,12 +408,12 @@ def describe(number: int, finding: Finding, width: int) -> list[str]:
     return out
 
 
-def report(findings: list[Finding]) -> str:
+def report(findings: list[Finding], *, failed: bool = False) -> str:
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
     own = [finding for finding in findings if not finding["library"]]
     others = [finding for finding in findings if finding["library"]]
     count = f"{len(own)} finding{'s' * (len(own) != 1)}" if own else "nothing found"
-    out = [f"softcuda check: {count}"]
+    out = [f"softcuda check: {count}{' before the program failed' * failed}"]
     for number, finding in enumerate(own, 1):
         out += ["", *describe(number, finding, width)]
     if others:
@@ -477,20 +477,21 @@ def main(arguments: list[str]) -> int:
 
 def show(found: list[tuple[Finding, Program]], options: Options, arguments: list[str], run: Run, status: int) -> bool:
     """Write what was asked for; false if any of it could not be written."""
-    if notice := run.notice("this is what was found until then"):
+    notice = run.notice("this is what was found until then")
+    if not notice and run.code:
+        notice = f"softcuda: the program ended with status {run.code}; this is what was found until then"
+    if notice:
         print(notice, file=sys.stderr)
     findings = [finding for finding, _ in found]
     written = True
     if options.json:
         written = _output.write_json(options.json, {"partial": run.partial, "findings": findings})
     else:
-        written = _output.show(report(findings))
+        written = _output.show(report(findings, failed=run.code != 0))
     if options.sarif or options.github:
         project = project_of(arguments)
         fallback = project.program or project.root / arguments[arguments[:1] == ["-m"]]
         located = [locate(finding, program, project, fallback) for finding, program in found]
-        if not notice and run.code:
-            notice = f"softcuda: the program ended with status {run.code}; this is what was found until then"
         ending = _sarif.Ending(status, run.partial, notice, max(0, -run.code))
         if options.sarif:
             document = _sarif.describe_run(located, project, ending, strict=options.strict)

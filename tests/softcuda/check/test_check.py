@@ -222,6 +222,13 @@ def test_clean_program_with_arguments(tmp_path: Path) -> None:
     assert done.returncode == 0 and "['--json', '-m'] __main__" in done.stdout and "nothing found" in done.stdout
 
 
+def test_a_program_that_fails_is_not_called_clean(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("raise SystemExit(3)\n")
+    done = check(tmp_path / "program.py")
+    assert done.returncode == 3 and "nothing found before the program failed" in done.stdout
+    assert "the program ended with status 3" in done.stderr
+
+
 def test_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tool.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n")
     monkeypatch.chdir(tmp_path)
