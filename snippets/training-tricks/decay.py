@@ -3,10 +3,9 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from _statistics import interval
-
 import numpy as np
 import warpbench as wb
+from _intervals import interval
 from _nets import Adam
 
 SEEDS, STEPS, LR, LAMBDA = range(10), 8000, 2e-3, 1.0

@@ -3,10 +3,9 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from _statistics import interval
-
 import numpy as np
 import warpbench as wb
+from _intervals import interval
 
 SEEDS, TOKENS, TAPS, DRAWS = range(10), 64, 3, 32
 

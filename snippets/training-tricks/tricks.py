@@ -6,12 +6,12 @@ The settings were tuned on the seeds 100 to 109, and the predictions committed b
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported: these matrices are too small for two
-from _statistics import interval, student
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import warpbench as wb
+from _intervals import interval, student
 from _nets import Adam, Data, Nets, Setting, backward, exact, forward, half, loss, train
 
 SEEDS = range(10)

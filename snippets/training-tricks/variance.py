@@ -3,10 +3,9 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-from _statistics import interval
-
 import numpy as np
 import warpbench as wb
+from _intervals import interval
 
 SEEDS, DEPTH, WIDTH, IMAGES = range(10), 50, 256, 16
 GAINS = {"kaiming": 2.0, "xavier": 1.0, "small": 0.5, "large": 4.5}  # variance of a weight times its fan-in

@@ -7,6 +7,7 @@ Claims bind on devices whose records are committed; those about counters are cou
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,12 @@ def test_every_name_on_a_page_is_recorded_and_every_listing_is_collected(name: s
     shown = [one.block for one in parsed.listings.values() if one.block.where not in made]
     written = [(block.where, [line.written or line.text for line in block.lines]) for block in shown]
     assert written == [(block.where, [line.text for line in block.lines]) for block in page.blocks]
+
+
+def test_no_module_is_named_as_one_of_pythons() -> None:
+    """Which of the two a program imports would depend on how its Python was built."""
+    helpers = {path.stem for path in BOOK.snippets.rglob("_*.py")}
+    assert not helpers & (sys.stdlib_module_names | set(sys.builtin_module_names))
 
 
 def test_there_is_something_to_run(book: Book) -> None:

@@ -46,7 +46,7 @@ def test_intervals_cover_the_mean_as_often_as_they_say(monkeypatch: pytest.Monke
     import numpy as np
 
     monkeypatch.syspath_prepend(str(here().snippets / "training-tricks"))
-    from _statistics import interval, student
+    from _intervals import interval, student
 
     assert student(0.975, 4) == pytest.approx(2.776445, abs=1e-5)
     assert student(0.995, 9) == pytest.approx(3.249836, abs=1e-5)
