@@ -139,13 +139,14 @@ def shown(book: Book, lines: Iterable[Line], language: str) -> list[Line]:
 
 
 def translated(book: Book, lines: Iterable[Line]) -> Iterator[Line]:
-    files: dict[str, dict[int, tuple[int, int, str]]] = {}
+    files: dict[str, tuple[dict[int, tuple[int, int, str]], list[str]]] = {}
     for line in lines:
         if line.file not in files:
-            files[line.file] = replacements(book, line.file)
-        if found := files[line.file].get(line.number):
-            start, end, said = found
-            raw = (book.root / line.file).read_text("utf-8").splitlines()[line.number - 1]
+            found = replacements(book, line.file)
+            files[line.file] = found, (book.root / line.file).read_text("utf-8").splitlines() if found else []
+        known, raws = files[line.file]
+        if line.number in known:
+            (start, end, said), raw = known[line.number], raws[line.number - 1]
             moved = len(line.text.rstrip()) - len(raw.rstrip())  # a page may show it more or less indented
             text = f"{line.text[: start + moved]}{said}{line.text[end + moved :]}".rstrip()
             yield replace(line, text=text, written=line.text)

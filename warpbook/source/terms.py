@@ -60,7 +60,8 @@ def problems(book: Book) -> list[str]:
             for pattern, right in found:
                 for match in pattern.finditer(line):
                     out.append(f"{page.name}:{number}: {match[0]}: write {right}")
-    for path in sorted(book.root.glob(f"[es][nx]*/*/{comments.FILE}")):  # of snippets/ and exercises/
+    tables = [path for top in ("exercises", "snippets") for path in sorted(book.root.glob(f"{top}/*/{comments.FILE}"))]
+    for path in tables:
         for said in comments.table(book, path.parent).values():
             for pattern, right in found:
                 shown = pattern.finditer(LEFT_OUT.sub(" ", said))
