@@ -175,7 +175,7 @@ def test_a_track_without_an_article_gains_its_first(two, without_running):
     assert "    - Python and NumPy.\n\n" in (two.docs / "en/second/warp-scan.md").read_text("utf-8")
     assert made[-3:] == ["mkdocs.yml", "mkdocs.zh.yml", "docs/changes.toml"]
     assert {path for path in made if path.startswith("snippets/")} == {
-        f"snippets/warp-scan/{name}" for name in ("twice.cu", "twice.py", "claims.toml")
+        f"snippets/warp-scan/{name}" for name in ("twice.cu", "twice.py", "claims.toml", "comments.toml")
     }
 
 

@@ -26,9 +26,10 @@ from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, Book, BookError, navig
 from warpbook.new.files import write_together
 from warpbook.records import recorder
 from warpbook.run.run import present_device
-from warpbook.source import changes, describe, translation
+from warpbook.source import changes, comments, describe, translation
 
 TEMPLATE = Path(__file__).with_name("template")
+SNIPPETS = ("twice.cu", "twice.py", "claims.toml", comments.FILE)
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 PLACE = re.compile(rf"(?P<track>{NAME.pattern})/(?P<name>{NAME.pattern})")
 MARKS = re.compile(r'[\x00-\x1f\x7f"\\<>{}\[\]|`#*_$@]')  # what Markdown, HTML, TOML or Python would not show as it is
@@ -60,7 +61,7 @@ class Article:
     def sources(self) -> dict[str, str]:
         """Where each file of the template goes, from the book's root."""
         pages = {f"{language}.md": f"docs/{language}/{self.page}" for language in LANGUAGES}
-        return pages | {name: f"snippets/{self.name}/{name}" for name in ("twice.cu", "twice.py", "claims.toml")}
+        return pages | {name: f"snippets/{self.name}/{name}" for name in SNIPPETS}
 
 
 def create(book: Book, article: Article) -> list[str]:

@@ -348,6 +348,9 @@ def run(
         pipe.send(("end", traceback.format_exc()))
     else:
         pipe.send(("end", ""))
+    finally:  # however it ends: what it has started must not outlive it
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.killpg(0, signal.SIGTERM)  # it leads a group from `begin` on
 
 
 def stop(*children: BaseProcess) -> None:
