@@ -94,7 +94,7 @@ def split(qkv: Array) -> list[Array]:
 
 
 def attention(qkv: Array, table: Array, m: int, shift: int, shared: Array | None = None) -> Array:
-    """Of one image; table is heads × (2m - 1)². `shared` says which pairs share a window if it is not the usual ones."""
+    """Of one image; table is heads × (2m - 1)². `shared`: the pairs that share a window, if not the usual ones."""
     h, w, _, heads, d = qkv.shape
     q, k, v = split(qkv)
     s = add_bias(scores(q, k), table.astype(np.float64), pair_index(h, w, m))

@@ -4,6 +4,7 @@ python gradients.py   also breaks the backward kernels in seven ways, each of wh
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def slopes(f: Callable[[], float], x: Array) -> Array:
 
 
 def check_layers(rng: np.random.Generator) -> None:
-    """Each layer alone: a random gradient comes in, so f = sum(gradient · result) has the slopes that it must return."""
+    """Each layer alone: a random gradient comes in, so f = sum(gradient · result) has the slopes to return."""
     h, w, m, heads, d = 2, 4, 2, 2, 3
     shared, index = together(h, w, m, 1), pair_index(h, w, m)
     q, k, v = rng.standard_normal((3, heads, h * w, d))
@@ -70,6 +71,10 @@ def check_layers(rng: np.random.Generator) -> None:
         wb.check(got, slopes(lambda: float((do * mix(p, v)).sum()), by), 1e-7, f"mix, d{name}")
 
 
+def weighted(do: Array, qkv: Array, table: Array, shift: int) -> float:
+    return float((do * attention(qkv, table, 2, shift)).sum())
+
+
 def check_whole(rng: np.random.Generator) -> int:
     """The layers joined by the chain rule, for a shifted and an unshifted map."""
     count = 0
@@ -78,7 +83,7 @@ def check_whole(rng: np.random.Generator) -> int:
         table = rng.standard_normal((2, 9))
         found = attention_backward(do, qkv, table, 2, shift)
         for name, got, by in zip(("dqkv", "dtable"), found, (qkv, table), strict=True):
-            want = slopes(lambda shift=shift: float((do * attention(qkv, table, 2, shift)).sum()), by)
+            want = slopes(partial(weighted, do, qkv, table, shift), by)
             wb.check(got, want, 1e-7, f"{name}, shift {shift}")
             count += by.size
     return count
@@ -91,13 +96,13 @@ def check_whole(rng: np.random.Generator) -> int:
 def check_kernels(rng: np.random.Generator, maps: Maps) -> None:
     """Two launches on different data into the same buffers: a kernel that adds to what is there passes the first."""
     dqkv, dtable = Poisoned(maps.qkv_shape), Poisoned(maps.table_shape)
-    partial = Poisoned((maps.lines, *maps.table_shape))
+    lines = Poisoned((maps.lines, *maps.table_shape))
     for _ in range(2):
         qkv, do = (rng.standard_normal(s).astype(np.float32) for s in (maps.qkv_shape, maps.out_shape))
         table = rng.standard_normal(maps.table_shape).astype(np.float32)
         dqkv.spoil()
-        partial.spoil()
-        maps.backward(*to_device(do, qkv, table), dqkv.at, partial.at, dtable.at)
+        lines.spoil()
+        maps.backward(*to_device(do, qkv, table), dqkv.at, lines.at, dtable.at)
         of_images = [
             attention_backward(do[i], qkv[i], table, maps.window, maps.shift) for i in range(maps.batch)
         ]  # fmt: skip

@@ -133,9 +133,8 @@ __device__ void attend_window(const float* qkv, const float* table, float* out, 
         Query query(rows + t * WIDE);
         const float* own = bias + (t / M + M - 1) * STRIDE + t % M + M - 1;
         int region = at.region[t];
-        query.attend(keys, values, [&](int r, int c) {
-            return at.region[r * M + c] == region ? own[-(r * STRIDE + c)] : -INFINITY;
-        });
+        query.attend(keys, values,
+                     [&](int r, int c) { return at.region[r * M + c] == region ? own[-(r * STRIDE + c)] : -INFINITY; });
         for (int p = 0; p < PACKS; ++p) store(rows + t * WIDE + 4 * p, times(query.o[p], 1 / query.sum));
     }
     __syncthreads();
@@ -154,8 +153,8 @@ __global__ void __launch_bounds__(THREADS)
     attend_window<true>(qkv, table, out, {h, w, shift}, scale);
 }
 
-__global__ void __launch_bounds__(THREADS) window_attention_unpadded(const float* qkv, const float* table, float* out,
-                                                                     int h, int w, int shift, float scale) {
+__global__ void __launch_bounds__(THREADS)
+    window_attention_unpadded(const float* qkv, const float* table, float* out, int h, int w, int shift, float scale) {
     attend_window<true, SIDE>(qkv, table, out, {h, w, shift}, scale);
 }
 
@@ -276,8 +275,7 @@ __global__ void __launch_bounds__(THREADS)
         int dy = e / SIDE - (M - 1), dx = e % SIDE - (M - 1);
         float sum = 0;
         for (int y = max(0, dy); y < min(M, M + dy); ++y)
-            for (int x = max(0, dx); x < min(M, M + dx); ++x)
-                sum += slopes[(y * M + x) * ODD + (y - dy) * M + x - dx];
+            for (int x = max(0, dx); x < min(M, M + dx); ++x) sum += slopes[(y * M + x) * ODD + (y - dy) * M + x - dx];
         partial[line * SIDE * SIDE + e] = sum;
     }
     __syncthreads();  // the queries and dout have been used
@@ -318,7 +316,8 @@ __global__ void table_backward(const float* partial, float* dtable, int lines, i
 // Every pixel attends to every pixel: the same queries, keys N at a time, no bias, no mask. n is a multiple of N.
 __global__ void __launch_bounds__(THREADS) global_attention(const float* qkv, float* out, int n, float scale) {
     __shared__ __align__(16) float rows[THREADS * WIDE], keys[N * HEAD], values[N * HEAD];
-    int t = threadIdx.x, head = blockIdx.y, heads = gridDim.y, first = blockIdx.x * THREADS, here = min(THREADS, n - first);
+    int t = threadIdx.x, head = blockIdx.y, heads = gridDim.y, first = blockIdx.x * THREADS,
+        here = min(THREADS, n - first);
     size_t image = (size_t)blockIdx.z * n;
     for (int i = t; i < THREADS * PACKS; i += THREADS) {
         int token = i / PACKS, c = i % PACKS * 4;

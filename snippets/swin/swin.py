@@ -1,7 +1,7 @@
 """Window attention of Swin: fused against a chain of kernels, against PyTorch, and against global attention.
 
 python swin.py             check, and count bytes and operations; on a GPU also time 64 maps of 56 × 56 × 96
-python swin.py --profile   launch each kernel once for a profiler: maps of 28 × 28, on a GPU 64 of 56 × 56
+python swin.py --profile   launch each kernel once for a profiler: a map of 28 × 28, on a GPU 64
 """
 
 import sys
@@ -120,8 +120,8 @@ class Layer:
         """The gradients of the first map; the table's, of all maps, only where there are few of them."""
         maps = self.maps
         found = [
-            attention_backward(self.dout[i].reshape(maps.out_shape[1:]), self.qkv[i], self.table, maps.window, maps.shift)
-            for i in range(min(maps.batch, 2))
+            attention_backward(dout, qkv, self.table, maps.window, maps.shift)
+            for dout, qkv in zip(self.dout[:2].reshape(-1, *maps.out_shape[1:]), self.qkv[:2], strict=True)
         ]  # fmt: skip
         wb.check(self.dqkv.read()[0], found[0][0], 1e-5 * np.abs(found[0][0]).max(), "dqkv")
         if maps.batch <= 2:
@@ -208,7 +208,9 @@ def time_alone(layer: Layer) -> None:
         wb.check(np.array_equal(spare.read(), layer.qkv), True, what="copy")
 
     copy = wb.time(
-        lambda _: cuda.memcpy_dtod_async(spare.at, layer.at["qkv"], count), poison=lambda _: spare.spoil(), check=check_copy
+        lambda _: cuda.memcpy_dtod_async(spare.at, layer.at["qkv"], count),
+        poison=lambda _: spare.spoil(),
+        check=check_copy,
     )
     wb.timing("copy", copy, 2 * count)
     layer.prepare_backward()
@@ -321,7 +323,7 @@ def profile(rng: np.random.Generator, batch: int, side: int) -> None:
 if __name__ == "__main__":
     generator = np.random.default_rng()
     if "--profile" in sys.argv[1:]:
-        profile(generator, *((64, 56) if wb.is_gpu() else (1, 28)))
+        profile(generator, 64 if wb.is_gpu() else 1, 28)
         raise SystemExit
     check_ways(generator, 2, 14)
     print("14 × 14 × 96: fused, chain, global attention and the backward pass as float64 says")

@@ -119,7 +119,10 @@ def check_index(largest: int) -> None:
 def check_merge(rng: np.random.Generator) -> None:
     for h, w, channels in ((2, 2, 4), (4, 6, 8), (8, 4, 12)):
         maps = Maps(2, h, w, heads=1, window=2, head=channels)
-        x, out = rng.standard_normal((2, h, w, channels)).astype(np.float32), Poisoned((2, h // 2, w // 2, 4 * channels))
+        x, out = (
+            rng.standard_normal((2, h, w, channels)).astype(np.float32),
+            Poisoned((2, h // 2, w // 2, 4 * channels)),
+        )
         maps.move("merge_patches", *to_device(x), out.at, channels)
         wb.check(out.read(), np.stack([merge(image) for image in x]), what=f"merging {h} × {w} × {channels}")
 
@@ -129,7 +132,10 @@ BROKEN = {  # a mistake, and what it does to a line of swin.cu
     "only rows masked": (" + (column(window, t) >= w ? 2 : 0)", ""),
     "a region sees those below it": ("region[r * M + c] == region ", "region[r * M + c] >= region "),
     "bias transposed": ("own[-(r * STRIDE + c)] :", "own[-(c * STRIDE + r)] :"),
-    "query and key swapped": ("own[-(r * STRIDE + c)] :", "bias[2 * (M - 1) * (STRIDE + 1) - int(own - bias) + r * STRIDE + c] :"),
+    "query and key swapped": (
+        "own[-(r * STRIDE + c)] :",
+        "bias[2 * (M - 1) * (STRIDE + 1) - int(own - bias) + r * STRIDE + c] :",
+    ),
     "shift the other way": ("t / M + shift;", "t / M - shift + h;"),
 }
 

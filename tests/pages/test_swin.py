@@ -1,4 +1,4 @@
-"""The sectors that the article on Swin predicts by hand are the ones that softcuda counts, to the last; and the costs."""
+"""The sectors that the article on Swin predicts by hand are those that softcuda counts, to the last; and the costs."""
 
 from __future__ import annotations
 
