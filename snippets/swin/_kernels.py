@@ -15,6 +15,12 @@ def built(window: int, head: int) -> Any:
     return wb.module("swin/swin.cu", WINDOW=window, HEAD=head)
 
 
+@functools.cache
+def unpadded() -> Any:
+    """For windows of 7: rows of the bias table directly after each other in shared memory."""
+    return wb.module("swin/swin.cu", STRIDE="SIDE", window_attention="window_attention_unpadded")
+
+
 class Maps:
     """Shapes, and launches of the kernels on arrays of these shapes."""
 
@@ -34,9 +40,9 @@ class Maps:
         exact = [np.int32(a) if isinstance(a, int) else a for a in arguments]
         self.module.get_function(name)(*exact, grid=grid, block=block)
 
-    def attend(self, name: str, qkv: Any, table: Any, out: Any) -> None:
+    def attend(self, qkv: Any, table: Any, out: Any, partitioned: bool = False, name: str = "window_attention") -> None:
         grid = (self.windows, self.heads, self.batch)
-        self.launch(name, qkv, table, out, self.h, self.w, self.shift, self.scale, grid=grid,
+        self.launch(name, qkv, table, out, self.h, self.w, self.shift, self.scale, int(partitioned), grid=grid,
                     block=(self.threads, 1, 1))  # fmt: skip
 
     def attend_globally(self, qkv: Any, out: Any) -> None:
@@ -68,7 +74,7 @@ class Maps:
 CHAIN = (  # kernel, and the floats per pixel and channel that it reads and writes
     ("roll", 1, 1),
     ("partition", 1, 1),
-    ("partitioned_attention", 3, 1),
+    ("window_attention", 3, 1),
     ("reverse", 1, 1),
     ("roll", 1, 1),
 )

@@ -19,6 +19,9 @@ constexpr int PACKS = HEAD / 4, WIDE = HEAD + 4;
 // Rows of the table in shared memory begin M banks apart (modulo 32), so lane t reads bank t plus a constant.
 constexpr int PADDED = SIDE + (M - SIDE + 64) % 32;
 // --8<-- [end:padded]
+#ifndef STRIDE
+#define STRIDE PADDED
+#endif
 
 // --8<-- [start:place]
 struct Map {
@@ -62,10 +65,10 @@ __device__ void find_places(Places& at, const Map& map, bool shifted) {
     }
 }
 
-template <int STRIDE>
+template <int APART>
 __device__ void load_table(float* to, const float* table) {
     for (int i = threadIdx.x; i < SIDE * SIDE; i += THREADS)
-        to[i / SIDE * STRIDE + i % SIDE] = table[blockIdx.y * SIDE * SIDE + i];
+        to[i / SIDE * APART + i % SIDE] = table[blockIdx.y * SIDE * SIDE + i];
 }
 
 // --8<-- [start:query]
@@ -109,16 +112,20 @@ struct Query {
 };
 // --8<-- [end:query]
 
+extern "C" {
+
 // --8<-- [start:window]
-// A block takes a window of one head of one image; a thread takes a query.
-template <bool SHIFTED, int STRIDE = PADDED>
-__device__ void attend_window(const float* qkv, const float* table, float* out, Map map, float scale) {
+// A block takes a window of one head of one image; a thread takes a query. `partitioned` says that the map was shifted
+// and cut into windows before; the result must then be joined and shifted back.
+__global__ void __launch_bounds__(THREADS) window_attention(const float* qkv, const float* table, float* out, int h,
+                                                            int w, int shift, float scale, int partitioned) {
     __shared__ __align__(16) float rows[N * WIDE], keys[N * HEAD], values[N * HEAD];
     __shared__ float bias[SIDE * STRIDE];
     __shared__ Places at;
+    Map map{h, w, shift};
     int t = threadIdx.x, head = blockIdx.y, heads = gridDim.y;
-    size_t image = (size_t)blockIdx.z * map.h * map.w;
-    find_places(at, map, SHIFTED);
+    size_t image = (size_t)blockIdx.z * h * w;
+    find_places(at, map, !partitioned);
     load_table<STRIDE>(bias, table);
     __syncthreads();
     for (int i = t; i < N * PACKS; i += THREADS) {
@@ -144,26 +151,6 @@ __device__ void attend_window(const float* qkv, const float* table, float* out, 
     }
 }
 // --8<-- [end:window]
-
-extern "C" {
-
-// --8<-- [start:kernels]
-__global__ void __launch_bounds__(THREADS)
-    window_attention(const float* qkv, const float* table, float* out, int h, int w, int shift, float scale) {
-    attend_window<true>(qkv, table, out, {h, w, shift}, scale);
-}
-
-__global__ void __launch_bounds__(THREADS)
-    window_attention_unpadded(const float* qkv, const float* table, float* out, int h, int w, int shift, float scale) {
-    attend_window<true, SIDE>(qkv, table, out, {h, w, shift}, scale);
-}
-
-// The same for a map that was shifted and partitioned before; its result must be reversed and shifted back.
-__global__ void __launch_bounds__(THREADS)
-    partitioned_attention(const float* qkv, const float* table, float* out, int h, int w, int shift, float scale) {
-    attend_window<false>(qkv, table, out, {h, w, shift}, scale);
-}
-// --8<-- [end:kernels]
 
 // --8<-- [start:chain]
 // out[y][x] = in[(y + by) % h][(x + by) % w], four channels per thread; by is in (-h, h) and (-w, w).

@@ -13,7 +13,7 @@ import pycuda.autoprimaryctx  # noqa: F401
 import pycuda.driver as cuda
 import warpbench as wb
 import warppairs as wp
-from _kernels import CHAIN, Maps, Poisoned, backward_bytes, chain_bytes, fused_bytes, to_device
+from _kernels import CHAIN, Maps, Poisoned, backward_bytes, chain_bytes, fused_bytes, to_device, unpadded
 from _windows import Array, attention, attention_backward, global_attention, merge, partition, together
 from windows import bias_index, bounds, draw
 
@@ -52,14 +52,14 @@ class Layer:
 
     # --8<-- [start:ways]
     def fused(self) -> None:
-        self.maps.attend("window_attention", self.at["qkv"], self.at["table"], self.out.at)
+        self.maps.attend(self.at["qkv"], self.at["table"], self.out.at)
 
     def chain(self) -> None:
         """x goes to windows; its q, k and v, which a linear layer would compute there, are given as windows."""
         maps = self.maps
         maps.move("roll", self.at["x"], self.rolled.at, maps.channels, maps.shift)
         maps.move("partition", self.rolled.at, self.cut.at, maps.channels)
-        maps.attend("partitioned_attention", self.cut_qkv, self.at["table"], self.windows.at)
+        maps.attend(self.cut_qkv, self.at["table"], self.windows.at, partitioned=True)
         maps.move("reverse", self.windows.at, self.rolled.at, maps.channels)
         maps.move("roll", self.rolled.at, self.out.at, maps.channels, -maps.shift)
 
@@ -304,7 +304,8 @@ def profile(rng: np.random.Generator, batch: int, side: int) -> None:
     layer.fused()
     layer.check("fused")
     layer.spoil()
-    layer.maps.attend("window_attention_unpadded", layer.at["qkv"], layer.at["table"], layer.out.at)
+    maps = Maps(batch, side, side, heads=3, shift=SHIFT, module=unpadded())
+    maps.attend(layer.at["qkv"], layer.at["table"], layer.out.at, name="window_attention_unpadded")
     layer.check("unpadded")
     layer.spoil()
     layer.chain()

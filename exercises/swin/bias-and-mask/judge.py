@@ -88,15 +88,15 @@ SENTENCES = {
         "zh": "{size}：scores{at} 是 {got}，应为 {want}：只比较了行。列也会绕回",
     },
     "regions-added": {
-        "en": "{size}: scores{at} is {got}, expected {want}: a token whose row wrapped and one whose column wrapped count "
-        "as the same region. Compare rows and columns separately",
+        "en": "{size}: scores{at} is {got}, expected {want}: a token whose row wrapped and one whose column wrapped "
+        "count as the same region. Compare rows and columns separately",
         "zh": "{size}：scores{at} 是 {got}，应为 {want}：只有行绕回的和只有列绕回的被当成同一个区域。行和列要分别比较",
     },
     "wrong-line": {
-        "en": "{size}: scores{at} is {got}, expected {want}: the region begins at the wrong line. The last `shift` rows "
-        "and columns of the shifted map wrapped around, not the last m - shift",
-        "zh": "{size}：scores{at} 是 {got}，应为 {want}：区域的分界线错了。移位后的图里，"
-        "绕回的是最后 `shift` 行和列，不是最后 m - shift",
+        "en": "{size}: scores{at} is {got}, expected {want}: the region begins at the wrong line. The last `shift` "
+        "rows and columns of the shifted map wrapped around, not the last m - shift",
+        "zh": "{size}：scores{at} 是 {got}，应为 {want}：区域的分界线错了。"
+        "移位后的图里，绕回的是最后 `shift` 行和列，不是最后 m - shift",
     },
     "index-transposed": {
         "en": "{size}: scores{at} is {got}, expected {want}: rows and columns are swapped in the index of the table",
