@@ -106,9 +106,11 @@ def check_kernels(rng: np.random.Generator, maps: Maps) -> None:
         of_images = [
             attention_backward(do[i], qkv[i], table, maps.window, maps.shift) for i in range(maps.batch)
         ]  # fmt: skip
-        wants = np.stack([of_qkv for of_qkv, _ in of_images]), sum(of_table for _, of_table in of_images)
-        for name, got, want in zip(("dqkv", "dtable"), (dqkv.read(), dtable.read()), wants, strict=True):
-            wb.check(got, want, 1e-5 * np.abs(want).max(), f"{name}, window {maps.window}, shift {maps.shift}")
+        want, of_table = np.stack([of_qkv for of_qkv, _ in of_images]), sum(table for _, table in of_images)
+        found = {"dqkv": (dqkv.read(), want), "dtable": (dtable.read(), of_table)}
+        found["lines"] = lines.read().sum(0, dtype=np.float64), of_table  # two wrong signs would make a right dtable
+        for name, (got, right) in found.items():
+            wb.check(got, right, 1e-5 * np.abs(right).max(), f"{name}, window {maps.window}, shift {maps.shift}")
 
 
 # --8<-- [end:kernels]
