@@ -170,6 +170,4 @@ if __name__ == "__main__":
     for pixel, number in enumerate(together_by_shift(14, 14, 7, 3).sum(1)):
         kept[pixel // 14, pixel % 14] = number
     wb.matrix("kept", kept, unit="count")
-    rolled = partition(np.roll(np.arange(196).reshape(14, 14), (-3, -3), (0, 1)), 7)[3]
-    wb.matrix("mask", together(14, 14, 7, 3)[np.ix_(rolled, rolled)].astype(int))
-    wb.matrix("index", bias_index(7).astype(float), unit="count")
+    wb.matrix("index", bias_index(4).astype(float), unit="count")
