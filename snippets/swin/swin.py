@@ -119,9 +119,10 @@ class Layer:
     def check_backward(self, _: int = 0) -> None:
         """The gradients of the first map; the table's, of all maps, only where there are few of them."""
         maps = self.maps
+        few = maps.batch if maps.batch <= 2 else 1
         found = [
             attention_backward(dout, qkv, self.table, maps.window, maps.shift)
-            for dout, qkv in zip(self.dout[:2].reshape(-1, *maps.out_shape[1:]), self.qkv[:2], strict=True)
+            for dout, qkv in zip(self.dout[:few].reshape(-1, *maps.out_shape[1:]), self.qkv[:few], strict=True)
         ]  # fmt: skip
         wb.check(self.dqkv.read()[0], found[0][0], 1e-5 * np.abs(found[0][0]).max(), "dqkv")
         lines = self.partial.read().sum(0, dtype=np.float64)
@@ -245,15 +246,15 @@ def sweep(rng: np.random.Generator, pixels: int, sides: tuple[int, ...]) -> None
             "global": (layer.globally, layer.check_globally),
         }
         if side > 56:  # float64 references of that size take too much memory; 56 × 56 was checked
-            del runs["chain"]
-            runs["fused"] = (layer.fused, lambda _, layer=layer: check_crop(layer))
+            for name in ("fused", "chain"):
+                runs[name] = (runs[name][0], lambda _, layer=layer: check_crop(layer))
         for name, (run, check) in runs.items():
             t = wb.time(lambda _, run=run: run(), repeats=20, poison=layer.spoil, check=check)
             found[name].append((t.median / batch, t.low / batch, t.high / batch))
         print(f"{side:4} × {side:<5}" + "".join(f"{found[name][-1][0] * 1e6:10.2f}" for name in runs))
     for name, values in found.items():
         median, low, high = zip(*values, strict=True)
-        x = [side**2 for side in sides][: len(values)]
+        x = [side**2 for side in sides]
         wb.series(f"{name}.sweep", x, median, x_unit="count", unit="s", low=low, high=high)
         if name != "chain":
             slope = float(np.polyfit(np.log(x[2:]), np.log(median[2:]), 1)[0])
@@ -274,7 +275,7 @@ def check_crop(layer: Layer) -> None:
     shared = (y[:, None] // 7 == y // 7) & (column[:, None] == column)
     want = attention(rows, layer.table, 7, 0, shared)
     got = layer.out.read()[-1, first : first + 14].reshape(want.shape)
-    wb.check(got, want, bounds(rows[None], crop).flat[0], "fused, rows of the last map")
+    wb.check(got, want, bounds(rows[None], crop).flat[0], "windows, rows of the last map")
 
 
 def check_ways(rng: np.random.Generator, batch: int, side: int) -> None:
