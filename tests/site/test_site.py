@@ -309,3 +309,7 @@ def test_a_page_is_printed_with_an_outline_tags_links_and_fonts(book: Book, site
 
 def test_notes_and_tips_stay_on_the_screen(served: str, look: Callable[..., None]) -> None:
     look("tips.mjs", served, ["optimisation/reduction/", "zh/optimisation/reduction/"])
+
+
+def test_the_cheat_sheet_is_printed_on_two_sheets_of_paper(served: str, look: Callable[..., None]) -> None:
+    look("printed.mjs", served, {f"{place}cheat-sheet/": 2 for place in PLACES.values()})
