@@ -1,19 +1,19 @@
 """Train the language model by the kernels of model.cu.
 
 python train.py         the first 40 steps of the training that curve.csv shows; with a GPU all steps
-python train.py --all   all steps, with tokens and with bytes, on softcuda too: minutes. Writes curve.csv, weights.csv, samples.csv
+python train.py --all   all steps on softcuda, too: two minutes on two cores. Continues two prompts
+python train.py --write the same; then trains on bytes, and writes the tables curve.csv, weights.csv and samples.csv
 """
 
 import csv
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401
 import warpbench as wb
 from _kernels import Network
-from _model import STEPS, Size, draw_batch, forward, rate, sample, start, stretches
+from _model import STEPS, Arrays, Size, draw_batch, forward, rate, sample, start, stretches
 from _text import corpus, decode, encode, entropy, merges, spell, split
 
 SEED, SHORT, EVERY = 17, 40, 50
@@ -65,43 +65,47 @@ def write(name: str, rows: list[list]) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def write_all(found: dict, network: Network) -> None:
+def continued(p: Arrays, size: Size) -> list[str]:
+    """The prompts with what the model adds to them."""
+    rng = np.random.default_rng(SEED)
+    texts = [sample(p, list(encode(prompt.encode(), merges())), 90, size, rng) for prompt in PROMPTS]
+    return [decode(np.array(text), merges()).decode("utf-8", "replace") for text in texts]
+
+
+def write_all(found: dict, p: Arrays, size: Size, texts: list[str]) -> None:
     """The tables that floors.py shows: losses; the attention of each head for a sentence; continued prompts."""
     rows = [["step", *(f"{kind}{of}" for kind in found for of in ("", "_held"))]]
     for step in range(1, STEPS + 1):
         pairs = [(f"{losses[step - 1]:.4f}", f"{held[step]:.4f}" if step in held else "") for losses, held in found.values()]
         rows.append([step, *(cell for pair in pairs for cell in pair)])
     write("curve.csv", rows)
-    p = {name: w.astype(np.float64) for name, w in network.named("weights").items()}
     ids, words = encode(SHOWN.encode(), merges()), spell(merges())
-    f, size = forward(p, ids[None], network.size), network.size
+    f = forward(p, ids[None], size)
     rows = [["head", "row", *(words[i].decode("utf-8", "replace").replace(" ", "·") for i in ids)]]
     for k in range(size.blocks):
         for h in range(size.heads):
             rows += [[f"{k}.{h}", i, *(f"{w:.3f}" for w in line)] for i, line in enumerate(f[f"weights{k}"][0, h])]
     write("weights.csv", rows)
-    rng = np.random.default_rng(SEED)
-    texts = [sample(p, list(encode(prompt.encode(), merges())), 90, size, rng) for prompt in PROMPTS]
-    told = [decode(np.array(text), merges()).decode("utf-8", "replace") for text in texts]
-    write("samples.csv", [["prompt", "text"], *([a, b] for a, b in zip(PROMPTS, told, strict=True))])
+    write("samples.csv", [["prompt", "text"], *([a, b] for a, b in zip(PROMPTS, texts, strict=True))])
 
 
 if __name__ == "__main__":
-    everything = "--all" in sys.argv
+    table_wanted = "--write" in sys.argv
+    everything = table_wanted or "--all" in sys.argv or wb.is_gpu()
     parts = [encode(part, merges()) for part in split(corpus())]
     floor = entropy(parts[0])[0]
-    steps = STEPS if everything or wb.is_gpu() else SHORT
-    began = time.perf_counter()
-    trained, losses, held = train(*parts, Size(), steps, [] if everything else table("bpe"))
-    seconds = time.perf_counter() - began
+    steps = STEPS if everything else SHORT
+    trained, losses, held = train(*parts, Size(), steps, [] if table_wanted else table("bpe"))
     last = held[steps]
     print(f"{steps} steps of {trained.rows} tokens: from {losses[0]:.1f} to {last:.1f} nats per held-out token")
     if not last < floor:
         raise AssertionError(f"{last:.3f} nats per held-out token: not below the unigram entropy, {floor:.3f}")
     print(f"below {floor:.3f}, the entropy of single tokens")
     if everything:
-        print(f"{seconds:.0f} s")
-        found = {"bpe": (losses, held)}
+        p = {name: w.astype(np.float64) for name, w in trained.named("weights").items()}
+        texts = continued(p, trained.size)
+        print(*texts, sep="\n---\n")
+    if table_wanted:
         raw = [np.frombuffer(part, np.uint8).astype(np.int64) for part in split(corpus())]
-        found["bytes"] = train(*raw, Size(vocabulary=256), steps, [])[1:]
-        write_all(found, trained)
+        by_bytes = train(*raw, Size(vocabulary=256), steps, [])[1:]
+        write_all({"bpe": (losses, held), "bytes": by_bytes}, p, trained.size, texts)
