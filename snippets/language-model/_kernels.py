@@ -1,7 +1,5 @@
 """The same model in PyCUDA. Parameters, gradients and the two averages of AdamW are one array each."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pycuda.driver as cuda
 import warpbench as wb
@@ -31,8 +29,8 @@ class Network:
         d, rows, token, real = size.width, self.rows, np.int32, np.float32
         self.kinds = {"tokens": (rows, token), "target": (rows, token), "order": (rows, token)}
         self.kinds |= {"begin": (size.vocabulary + 1, token), "turn": (size.context * size.head, real)}
-        self.kinds |= {name: (self.count, real) for name in ("weights", "grad", "m", "v")}
-        self.kinds |= {name: (rows * d, real) for name in ("x", "n", "dx", "dn", "dout")}
+        self.kinds |= dict.fromkeys(("weights", "grad", "m", "v"), (self.count, real))
+        self.kinds |= dict.fromkeys(("x", "n", "dx", "dn", "dout"), (rows * d, real))
         self.kinds |= {"scale": (rows, real), "logits": (rows * size.vocabulary, real), "loss": (rows, real)}
         self.kinds |= {"dqkv": (3 * rows * d, real), "dact": (4 * rows * d, real)}
         for k in range(size.blocks):
@@ -91,7 +89,9 @@ class Network:
         self.launch("linear_backward_w", dy, x, self.part("grad", name), rows, i, o, **threads(of_w))
 
     def norm(self, x: str, name: str, y: str, scale: str) -> None:
-        self.launch("normalise", x, self.part("weights", name), y, scale, self.rows, self.size.width, **warps(self.rows))
+        self.launch(
+            "normalise", x, self.part("weights", name), y, scale, self.rows, self.size.width, **warps(self.rows)
+        )
 
     def norm_backward(self, dy: str, x: str, name: str, scale: str, more: bool = True) -> None:
         rows, d, gain = self.rows, self.size.width, self.part("weights", name)

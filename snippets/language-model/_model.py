@@ -1,4 +1,4 @@
-"""A language model in NumPy: every layer with its gradient, the whole model, AdamW, and sampling. In float64 unless told."""
+"""A language model in NumPy: every layer with its gradient, the whole model, AdamW, and sampling."""
 
 from dataclasses import dataclass
 
@@ -253,7 +253,13 @@ def stretches(ids: np.ndarray, size: Size) -> np.ndarray:
 
 # --8<-- [start:sample]
 def sample(
-    p: Arrays, tokens: list[int], count: int, size: Size, rng: np.random.Generator, temperature: float = 0.8, top: int = 40
+    p: Arrays,
+    tokens: list[int],
+    count: int,
+    size: Size,
+    rng: np.random.Generator,
+    temperature: float = 0.8,
+    top: int = 40,
 ) -> list[int]:
     """`count` more tokens, each drawn from the `top` most likely ones; cold temperatures prefer the likeliest."""
     for _ in range(count):

@@ -98,7 +98,7 @@ def entropy(ids: np.ndarray) -> tuple[float, float]:
 
 
 def pair_model(ids: np.ndarray, unseen: np.ndarray, size: int) -> float:
-    """Nats per token of another text, by counts of pairs of tokens: from each pair a discount of 3/4 goes to all tokens."""
+    """Nats per token of another text, by counts of pairs: of each pair seen, 3/4 of a count goes to all tokens."""
     one = (np.bincount(ids, minlength=size) + 0.5) / (len(ids) + 0.5 * size)
     two = np.bincount(ids[:-1] * size + ids[1:], minlength=size * size).reshape(size, size)
     total, kinds = np.maximum(two.sum(1), 1), (two > 0).sum(1)

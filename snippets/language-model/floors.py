@@ -14,7 +14,6 @@ import warpbench as wb
 from _text import corpus, decode, encode, entropy, merges, pair_model, spell, split
 
 TABLES = ("curve.csv", "weights.csv", "samples.csv")
-HEAD = "1.0"  # whose weights are drawn: block, head
 BITS = 1 / np.log(2)
 
 
@@ -32,12 +31,13 @@ def compare_units() -> dict[str, tuple[float, float]]:
     if decode(np.concatenate(as_tokens), merges()) != corpus():
         raise AssertionError("decoding the tokens does not give the text back")
     found = {}
-    print("          kinds     units   bytes each   nats each: single   pairs   bits per byte: single   pairs")
+    print("            kinds   units   bytes    nats: one   pairs   bits per byte: one   pairs")
     for name, ids in (("bytes", as_bytes), ("characters", as_characters), ("tokens", as_tokens)):
         one, two = entropy(ids[0])
         each = len(seen) / len(ids[0])
         kinds = len(np.unique(ids[0]))
-        print(f"{name:10}{kinds:5}{len(ids[0]):10}{each:13.2f}{one:20.3f}{two:8.3f}{one * BITS / each:24.3f}{two * BITS / each:8.3f}")
+        bits = BITS / each
+        print(f"{name:12}{kinds:5}{len(ids[0]):8}{each:8.2f}{one:13.3f}{two:8.3f}{one * bits:21.3f}{two * bits:8.3f}")
         wb.value(f"{name}.count", len(ids[0]), "count")
         wb.value(f"{name}.kinds", kinds, "count")
         wb.value(f"{name}.each", each, "1")
@@ -77,14 +77,18 @@ def show_curve(found: dict) -> None:
         wb.value(f"{kind}.final", y[-1], "1")
         wb.value(f"{kind}.last", means[-1], "1")
         wb.value(f"{kind}.final_bits", y[-1] * BITS / each, "1")
-        print(f"{kind:6} after {at[-1]} steps: {means[-1]:.3f} nats seen, {y[-1]:.3f} held out, {y[-1] * BITS / each:.3f} bits per byte")
+        bits = y[-1] * BITS / each
+        told = f"{means[-1]:.3f} nats seen, {y[-1]:.3f} held out, {bits:.3f} bits per byte"
+        print(f"{kind:6} after {at[-1]} steps: {told}")
 
 
 def show_head() -> None:
-    """The attention weights of one head."""
-    head, *rows = read("weights.csv")
-    weights = np.array([row[2:] for row in rows if row[0] == HEAD], float)
-    wb.matrix("weights", weights, rows=head[2:], columns=head[2:])
+    """The attention weights of one head, and how much of them goes to the token before."""
+    (name, *labels), *rows = read("weights.csv")
+    weights = np.array([row[1:] for row in rows], float)
+    wb.matrix("weights", weights, rows=labels, columns=labels)
+    wb.value("head.previous", np.diagonal(weights, -1).mean(), "1")
+    print(f"head {name} (block, head): {np.diagonal(weights, -1).mean():.2f} of its weight is on the token before")
 
 
 if __name__ == "__main__":
@@ -94,4 +98,4 @@ if __name__ == "__main__":
     show_curve(units)
     show_head()
     for prompt, text in read("samples.csv")[1:]:
-        print(f"\n[{prompt}]{text[len(prompt):]}")
+        print(f"\n[{prompt}]{text[len(prompt) :]}")

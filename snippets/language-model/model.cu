@@ -130,8 +130,8 @@ __global__ void normalise(const float* x, const float* gain, float* y, float* sc
 }
 
 // The residual stream goes around the layer, so what comes through the layer is added to its gradient if `more`.
-__global__ void norm_backward(const float* dy, const float* x, const float* gain, const float* scale, float* dx, int rows,
-                              int d, int more) {
+__global__ void norm_backward(const float* dy, const float* x, const float* gain, const float* scale, float* dx,
+                              int rows, int d, int more) {
     int row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= rows) return;
     float f = scale[row], tilt = 0;
@@ -149,7 +149,8 @@ __global__ void gain_backward(const float* dy, const float* x, const float* scal
     int c = blockIdx.x * 32 + threadIdx.x;
     float sum = 0;
     if (c < d)
-        for (int row = threadIdx.y; row < rows; row += 32) sum = fmaf(dy[row * d + c], x[row * d + c] * scale[row], sum);
+        for (int row = threadIdx.y; row < rows; row += 32)
+            sum = fmaf(dy[row * d + c], x[row * d + c] * scale[row], sum);
     sums[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     sum = sum_of_warp(sums[threadIdx.x][threadIdx.y]);  // a warp has a column now

@@ -1,6 +1,7 @@
 """Ten optimiser steps of the language model: kernels in float32 and NumPy in float64 side by side.
 
-Every gradient and every parameter is compared after each step. Then six mistakes are made on purpose; each must be noticed.
+Every gradient and every parameter is compared after each step. Then six mistakes are made on purpose, and each must be
+noticed.
 """
 
 import numpy as np
@@ -68,7 +69,9 @@ def side_by_side(seed: int, size: Size, steps: int, network: type[Network] = Net
 
 if __name__ == "__main__":
     worst, launches = side_by_side(1, Size(), COUNT)
-    print(f"{COUNT} steps of {launches} launches: all gradients and parameters as in float64; largest difference {worst:.0e}")
+    print(
+        f"{COUNT} steps of {launches} launches: gradients and parameters as in float64; largest difference {worst:.0e}"
+    )
     for mistake in MISTAKES:
         Careless.mistake = mistake
         try:

@@ -24,8 +24,10 @@ NEAR = 0.05  # nats by which a step may differ from the table: the rounding of a
 
 
 # --8<-- [start:train]
-def train(ids: np.ndarray, unseen: np.ndarray, size: Size, steps: int, expected: list[float]) -> tuple[Network, list, dict]:
-    """Losses of all steps, and of the held-out text after some. Where the table has the loss of a step, it must be near."""
+def train(
+    ids: np.ndarray, unseen: np.ndarray, size: Size, steps: int, expected: list[float]
+) -> tuple[Network, list, dict]:
+    """Losses of all steps, and of the held-out text after some. Where a loss is expected, it must be near."""
     rng = np.random.default_rng(SEED)
     network, losses, held = Network(start(rng, size), size), [], {}
     for step in range(1, steps + 1):
@@ -73,18 +75,22 @@ def continued(p: Arrays, size: Size) -> list[str]:
 
 
 def write_all(found: dict, p: Arrays, size: Size, texts: list[str]) -> None:
-    """The tables that floors.py shows: losses; the attention of each head for a sentence; continued prompts."""
+    """The tables that floors.py shows: losses; a head's attention weights for a sentence; continued prompts."""
     rows = [["step", *(f"{kind}{of}" for kind in found for of in ("", "_held"))]]
     for step in range(1, STEPS + 1):
-        pairs = [(f"{losses[step - 1]:.4f}", f"{held[step]:.4f}" if step in held else "") for losses, held in found.values()]
+        pairs = [
+            (f"{losses[step - 1]:.4f}", f"{held[step]:.4f}" if step in held else "") for losses, held in found.values()
+        ]
         rows.append([step, *(cell for pair in pairs for cell in pair)])
     write("curve.csv", rows)
     ids, words = encode(SHOWN.encode(), merges()), spell(merges())
     f = forward(p, ids[None], size)
-    rows = [["head", "row", *(words[i].decode("utf-8", "replace").replace(" ", "·") for i in ids)]]
-    for k in range(size.blocks):
-        for h in range(size.heads):
-            rows += [[f"{k}.{h}", i, *(f"{w:.3f}" for w in line)] for i, line in enumerate(f[f"weights{k}"][0, h])]
+    by_head = {f"{k}.{h}": f[f"weights{k}"][0, h] for k in range(size.blocks) for h in range(size.heads)}
+    shown = max(
+        by_head, key=lambda name: np.diagonal(by_head[name], -1).mean()
+    )  # looks at the token before, most of all
+    rows = [[shown, *(words[i].decode("utf-8", "replace").replace(" ", "·") for i in ids)]]
+    rows += [[i, *(f"{w:.3f}" for w in line)] for i, line in enumerate(by_head[shown])]
     write("weights.csv", rows)
     write("samples.csv", [["prompt", "text"], *([a, b] for a, b in zip(PROMPTS, texts, strict=True))])
 

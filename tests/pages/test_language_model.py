@@ -1,4 +1,4 @@
-"""The language model's checks notice a formula that is broken in one place, and its tokens are those of the definition."""
+"""The language model's checks notice a formula that is broken in one place; its tokens are those of the definition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BROKEN = [  # (what is broken, what stands there, what to write instead)
     ("RMSNorm lacks its second term", "(g - unit * (g * unit).mean(-1, keepdims=True))", "g"),
     ("the residual's gradient is lost", "dx = dx + d  # around the layer, and through it", "dx = d"),
     ("the embedding's second gradient is lost", 'np.add.at(g["embedding"], tokens, dx)', "pass"),
-    ("of a token that occurs twice, one counts", 'np.add.at(g["embedding"], tokens, dx)', 'g["embedding"][tokens] += dx'),
+    ("of a token's places one counts", 'np.add.at(g["embedding"], tokens, dx)', 'g["embedding"][tokens] += dx'),
     ("the loss is not divided by the tokens", "p / p.dtype.type(target.size)", "p"),
     ("the rotation is not turned back", "rotate(dq, cosine, -sine)", "rotate(dq, cosine, sine)"),
     ("the queries' gradient for the keys", "dscores.swapaxes(-1, -2) @ q", "dscores @ q"),

@@ -35,12 +35,8 @@ def marked(ids, n, a, b, mistake=""):
     else:
         i = 0
         while i + 1 < n:
-            restart = mistake == "within-the-block" and (i + 1) % BLOCK == 0
-            if pair[i]:
-                found[i] = 1
-                i += 1 if restart else 2
-            else:
-                i += 1
+            found[i] = pair[i]
+            i += 2 if pair[i] else 1
     return found
 
 
@@ -68,27 +64,27 @@ SAYS = {
 }  # fmt: skip
 
 
+def by_blocks(ids, n, a, b):
+    """As if each block of threads began to count anew at its first token."""
+    would = np.zeros(n, np.int32)
+    for first in range(0, n, BLOCK):
+        part = ids[first : first + BLOCK + 1]  # with the token after it, which a pair may need
+        would[first : first + BLOCK] = marked(part, len(part), a, b)[:BLOCK]
+    return would
+
+
 def which(failure):
     """The mistake that explains every element."""
     given = {name: failure.inputs[name] for name in ("ids", "n", "a", "b")}
+    would = {mistake: marked(**given, mistake=mistake) for mistake in SAYS}
+    would["within-the-block"] = by_blocks(**given)
     for mistake, (en, zh) in SAYS.items():
-        if (failure.got == marked(**given, mistake=mistake)).all():
-            break
-    else:
-        first = np.arange(given["n"]) // BLOCK * BLOCK  # a run is counted from the beginning of its block on
-        parts = np.split(given["ids"], np.unique(first)[1:])
-        ends = np.cumsum([len(part) for part in parts])
-        would = np.zeros(given["n"], np.int32)
-        for part, end in zip(parts, ends, strict=True):
-            longer = np.append(part, given["ids"][end : end + 1])
-            would[end - len(part) : end] = marked(longer, len(longer), given["a"], given["b"])[: len(part)]
-        if not (failure.got == would).all():
-            return None
-        mistake, (en, zh) = "within-the-block", SAYS["within-the-block"]
-    i = int(np.argmax(failure.wrong))
-    values = {"i": i, "got": int(failure.got[i]), "want": int(failure.want[i])}
-    text = {"en": "{size}: hit[{i}] is {got}, expected {want}: " + en, "zh": "{size}：hit[{i}] 是 {got}，应为 {want}：" + zh}
-    return Cause(mistake, values, text, "language-model#bpe")
+        if (failure.got == would[mistake]).all():
+            i = int(np.argmax(failure.wrong))
+            values = {"i": i, "got": int(failure.got[i]), "want": int(failure.want[i])}
+            head, head_zh = "{size}: hit[{i}] is {got}, expected {want}: ", "{size}：hit[{i}] 是 {got}，应为 {want}："
+            return Cause(mistake, values, {"en": head + en, "zh": head_zh + zh}, "language-model#bpe")
+    return None
 
 
 exercise = Exercise(

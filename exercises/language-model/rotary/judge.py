@@ -65,7 +65,10 @@ def which(failure):
         if (np.abs(got - would) <= 1e-5 * (1 + np.abs(would))).all():
             i = int(np.argmax(failure.wrong.ravel()))
             values = {"i": i, "got": f"{got.ravel()[i]:.6g}", "want": f"{failure.want.ravel()[i]:.6g}"}
-            text = {"en": "{size}: y[{i}] is {got}, expected {want}: " + en, "zh": "{size}：y[{i}] 是 {got}，应为 {want}：" + zh}
+            text = {
+                "en": "{size}: y[{i}] is {got}, expected {want}: " + en,
+                "zh": "{size}：y[{i}] 是 {got}，应为 {want}：" + zh,
+            }
             return Cause(mistake, values, text, "language-model#rotary")
     return None
 
@@ -79,5 +82,7 @@ exercise = Exercise(
     roundings=4,
     scale=scale,
     causes=(which,),
-    budget=Budget(at=(64, 4), bytes_loaded=32 << 10, bytes_stored=16 << 10, sectors_per_store=8.0, instructions_per_warp=60),
+    budget=Budget(
+        at=(64, 4), bytes_loaded=32 << 10, bytes_stored=16 << 10, sectors_per_store=8.0, instructions_per_warp=60
+    ),
 )
