@@ -22,8 +22,8 @@ def read(name: str) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def compare_units() -> dict[str, tuple[float, float]]:
-    """One text in three units. Returns bytes per token, and the entropies, of bytes and of tokens."""
+def compare_units() -> dict[str, tuple[float, float, float]]:
+    """One text in three units. Returns, by unit: bytes that one covers, and the entropies of one and of pairs."""
     seen, unseen = split(corpus())
     as_bytes = [np.frombuffer(part, np.uint8).astype(np.int64) for part in (seen, unseen)]
     as_characters = [np.array([ord(c) for c in part.decode()]) for part in (seen, unseen)]
@@ -41,11 +41,10 @@ def compare_units() -> dict[str, tuple[float, float]]:
         wb.value(f"{name}.count", len(ids[0]), "count")
         wb.value(f"{name}.kinds", kinds, "count")
         wb.value(f"{name}.each", each, "1")
-        wb.value(f"{name}.unigram", one, "1")
-        wb.value(f"{name}.bigram", two, "1")
         found[name] = each, one, two
     pairs = pair_model(as_tokens[0], as_tokens[1], 512)
-    wb.value("pairs.held", pairs, "1")
+    for name, nats in (("unigram", found["tokens"][1]), ("bigram", found["tokens"][2]), ("pairs", pairs)):
+        wb.value(f"{name}.nats", nats, "1")
     print(f"held-out text by counts of pairs of tokens: {pairs:.3f} nats per token")
     return found
 
