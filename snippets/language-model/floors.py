@@ -13,7 +13,7 @@ import numpy as np
 import warpbench as wb
 from _text import corpus, decode, encode, entropy, merges, pair_model, spell, split
 
-TABLES = ("curve.csv", "weights.csv", "samples.csv")
+TABLES = ("curve.csv", "weights.csv", "samples.csv", "mistakes.csv")
 BITS = 1 / np.log(2)
 
 
@@ -81,6 +81,14 @@ def show_curve(found: dict) -> None:
         print(f"{kind:6} after {at[-1]} steps: {told}")
 
 
+def show_mistakes() -> None:
+    """What the loss says of mistakes in the backward pass: values none.loss, mistake1.loss, …"""
+    rows = read("mistakes.csv")[1:]
+    for k, (mistake, loss) in enumerate(rows):
+        wb.value(f"mistake{k}.loss" if k else "none.loss", float(loss), "1")
+        print(f"  {mistake:32} {float(loss):.2f} nats in steps 51 to 60")
+
+
 def show_head() -> None:
     """The attention weights of one head, and how much of them goes to the token before."""
     (name, *labels), *rows = read("weights.csv")
@@ -95,6 +103,7 @@ if __name__ == "__main__":
     units = compare_units()
     name_tokens()
     show_curve(units)
+    show_mistakes()
     show_head()
     for prompt, text in read("samples.csv")[1:]:
         print(f"\n[{prompt}]{text[len(prompt) :]}")

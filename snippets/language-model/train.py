@@ -2,7 +2,8 @@
 
 python train.py         the first 40 steps of the training that curve.csv shows; with a GPU all steps
 python train.py --all   all steps on softcuda, too: two minutes on two cores. Continues two prompts
-python train.py --write the same; then trains on bytes, and writes the tables curve.csv, weights.csv and samples.csv
+python train.py --write the same; then trains on bytes, and with each mistake of steps.py. Writes the tables curve.csv,
+                        weights.csv, samples.csv and mistakes.csv
 """
 
 import csv
@@ -15,6 +16,7 @@ import warpbench as wb
 from _kernels import Network
 from _model import STEPS, Arrays, Size, draw_batch, forward, rate, sample, start, stretches
 from _text import corpus, decode, encode, entropy, merges, spell, split
+from steps import MISTAKES, Careless
 
 SEED, SHORT, EVERY = 17, 40, 50
 HERE = Path(__file__).parent
@@ -52,6 +54,20 @@ def held_out(network: Network, ids: np.ndarray) -> float:
 
 
 # --8<-- [end:train]
+
+
+def write_mistakes(ids: np.ndarray, size: Size) -> None:
+    """The mean loss of steps 51 to 60 of the same training, without a mistake and with each."""
+    rows = [["mistake", "loss"]]
+    for mistake in ("none", *MISTAKES):
+        Careless.mistake = mistake
+        rng = np.random.default_rng(SEED)
+        network, losses = Careless(start(rng, size), size), []
+        for step in range(1, 61):
+            network.step(*draw_batch(rng, ids, size), rate(step))
+            losses.append(network.loss())
+        rows.append([mistake, f"{np.mean(losses[-10:]):.4f}"])
+    write("mistakes.csv", rows)
 
 
 def table(kind: str) -> list[float]:
@@ -115,3 +131,4 @@ if __name__ == "__main__":
         raw = [np.frombuffer(part, np.uint8).astype(np.int64) for part in split(corpus())]
         by_bytes = train(*raw, Size(vocabulary=256), steps, [])[1:]
         write_all({"bpe": (losses, held), "bytes": by_bytes}, p, trained.size, texts)
+        write_mistakes(parts[0], Size())
