@@ -25,7 +25,9 @@ from warpbook.source import (
     describe,
     goals,
     navigation,
+    origins,
     prose,
+    techniques,
     terms,
     tracks,
     translation,
@@ -54,6 +56,8 @@ def problems(book: Book, devices: list[str]) -> list[str]:
     found(partial(allowed_html.source_problems, book))
     found(partial(terms.problems, book))
     found(partial(unlisted_changes, book))
+    found(partial(origins.problems, book))
+    found(partial(techniques.problems, book))
     found(lambda: [said for name in tracks.articles(book, "en") for said in goals.problems(pair_of_pages(book, name))])
     for path in book.pages("zh"):
         found(partial(translation.problems, book, path))
