@@ -1,4 +1,4 @@
-"""Bytes, characters and tokens of the corpus; exact entropies; and what `train.py --all` left in its tables.
+"""Bytes, characters and tokens of the corpus; exact entropies; and what train.py --all left in its tables.
 
 This program needs no GPU and no CUDA.
 """
