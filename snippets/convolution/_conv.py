@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pycuda.driver as cuda
 import warpbench as wb
+from pycuda import compiler
 
 U = 2.0**-24  # the largest relative error of one rounding to float
 LIMIT = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -265,15 +266,46 @@ def thread_each(name: str, layer: Layer, count: int, *arrays: Any) -> None:
     module("winograd.cu").get_function(name)(sizes, *arrays, block=(256, 1, 1), grid=(-(-count // 256), 1))
 
 
-def half(layer: Layer, x: Any, w: Any, y: Any) -> None:
+# --8<-- [start:half]
+HALF = {  # by way and columns of a tile: stages, and blocks that must fit an SM
+    ("mma", 64): (4, 2),
+    ("mma", 128): (3, 2),
+    ("wgmma", 64): (3, 3),
+    ("wgmma", 128): (3, 2),
+}
+
+
+def half_ways() -> tuple[str, ...]:
+    return ("mma", "wgmma") if cuda.Context.get_device().compute_capability() == (9, 0) else ("mma",)
+
+
+def half(way: str, layer: Layer, x: Any, w: Any, y: Any) -> None:
     """fp16; weights are [k][r][s][c]."""
     filters = layer.k // layer.groups
-    columns, stages, blocks = (128, 3, 2) if filters % 128 == 0 else (64, 4, 2)
-    function = module("half.cu", BN=columns, STAGES=stages, MINB=blocks).get_function("conv_half")
+    columns = 128 if filters % 128 == 0 else 64
+    stages, blocks = HALF[way, columns]
+    macros = {"BN": columns, "STAGES": stages, "MINB": blocks}
+    function = half_module("half.cu" if way == "mma" else "hopper.cu", **macros).get_function(
+        "conv_half" if way == "mma" else "conv_wgmma"
+    )
     shared = stages * 128 * (128 + columns)
     function.set_attribute(LIMIT, shared)
     grid = (-(-layer.outputs // 128), -(-filters // columns), layer.groups)
     function(shape_of(layer), x, w, y, block=(256, 1, 1), grid=grid, shared=shared)
+
+
+# --8<-- [end:half]
+
+
+@functools.cache
+def half_module(path: str, **macros: Any) -> Any:
+    """wgmma needs code for sm_90a."""
+    if path == "half.cu":
+        return module(path, **macros)
+    image = compiler.compile(
+        wb.source("convolution/hopper.cu", **macros), options=["-lineinfo"], arch="sm_90a", no_extern_c=True
+    )
+    return cuda.module_from_buffer(image)
 
 
 # --8<-- [start:depthwise]

@@ -12,7 +12,7 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _conv import Arrays, Layer, bounds, data_gradient, forward, half, weights_gradient
+from _conv import Arrays, Layer, bounds, data_gradient, forward, half, half_ways, weights_gradient
 from warppairs import Side, pairs, share_of, spread
 
 MAP = Layer(32, 56, 56, 64, 64, pad=1)  # the layer of the page
@@ -67,15 +67,16 @@ class Half:
         self.bound = bounds(ends, self.x[a.some], self.w, np.zeros(ends.y_shape))[0]
         self.bound = 1.1 * self.bound + 2.0**-11 * np.abs(self.want) + 2.0**-24
 
-    def launch(self) -> None:
-        half(self.layer, *self.at, self.y)
+    def launch(self, way: str) -> None:
+        half(way, self.layer, *self.at, self.y)
 
     def check(self, got: np.ndarray, what: str, wide: float = 1) -> float:
         return wb.check(got[self.some], self.want, wide * self.bound, what)
 
-    def run(self, what: str) -> float:
+    def run(self, way: str) -> float:
+        what = f"fp16 by {way}, {self.layer}"
         cuda.memset_d8(self.y, 0xFF, self.nbytes)
-        self.launch()
+        self.launch(way)
         got = np.empty(self.layer.y_shape, np.float16)
         cuda.memcpy_dtoh(got, self.y)
         if not np.isfinite(got).all():
@@ -83,13 +84,16 @@ class Half:
         return self.check(got, what)
 
 
-def check_all(a: Checked) -> dict[str, Callable[[], Any]]:
+def check_all(a: Checked, h: Half) -> dict[str, Callable[[], Any]]:
     """Every way and both gradients, which are returned."""
     launches = a.ways()
     launches = {name: launches[name] for name in ("implicit", *launches)} | a.gradients()
     for name, launch in launches.items():
         target = name if name in NEEDED else "y"
         a.run(target, launch, f"{name}, {a.layer}", WINOGRAD if name == "winograd" else 1)
+    for way in half_ways():
+        h.run(way)
+        launches[way] = lambda way=way: h.launch(way)
     return launches
 
 
@@ -131,22 +135,19 @@ def rivals_of(a: Checked, h: Half) -> dict[str, Callable[[], Any]]:
 def time_layer(rng: np.random.Generator, layer: Layer) -> None:
     """Every way beside cuDNN's best in the same type; both gradients, too."""
     a = Checked(rng, layer)
-    launches, h = check_all(a), Half(a)
-    h.run("fp16")
-    rivals = rivals_of(a, h)
-    launches["half"] = h.launch
+    h = Half(a)
+    launches, rivals = check_all(a, h), rivals_of(a, h)
     print(f"\n{layer}\n{'':10}{'µs':>9}{'TFLOP/s':>9}{'cuDNN µs':>10}{'of cuDNN':>10}")
     for name, launch in launches.items():
-        theirs = rivals.get(f"{name}.cudnn", rivals["cudnn"])
+        theirs = rivals["half.cudnn" if "mma" in name else f"{name}.cudnn" if name in NEEDED else "cudnn"]
         ours, library = pairs(launch, theirs)
         took, other = record(name, ours, layer.flop), spread(library.seconds)[0] * 1e6
-        if name in ("implicit", "half", *NEEDED):
+        if name in ("implicit", "wgmma", *NEEDED):
             record("cudnn" if name == "implicit" else f"{name}.cudnn", library, layer.flop)
         low, high = share_of(ours, library)[1:]
         wb.value(f"{name}.share", share_of(ours, library)[0], "%", (low, high))
         print(f"{name:10}{took:9.1f}{layer.flop / took / 1e6:9.1f}{other:10.1f}{other / took:10.1%}", flush=True)
-    h.run("fp16, after timing")
-    check_all(a)
+    check_all(a, h)
 
 
 # --8<-- [end:time]
@@ -157,28 +158,28 @@ def map_layers(rng: np.random.Generator, layers: tuple[Layer, ...]) -> None:
     rates: dict[str, list[tuple[float, float, float]]] = {}
     for layer in layers:
         a = Checked(rng, layer)
-        launches, h = check_all(a), Half(a)
-        h.run("fp16")
-        rivals = rivals_of(a, h)
-        launches = {name: launches[name] for name in ("implicit", "winograd", "im2col", "direct")} | {"half": h.launch}
-        for name, launch in launches.items():
-            ours, library = pairs(launch, rivals["half.cudnn" if name == "half" else "cudnn"])
-            sides = {name: ours}
-            if name in ("implicit", "half"):
-                sides["half.cudnn" if name == "half" else "cudnn"] = library
+        h = Half(a)
+        launches, rivals = check_all(a, h), rivals_of(a, h)
+        shown = [name for name in launches if name not in NEEDED]
+        for name in shown:
+            theirs = "half.cudnn" if "mma" in name else "cudnn"
+            ours, library = pairs(launches[name], rivals[theirs])
+            sides = {name: ours} | ({theirs: library} if name in ("implicit", "wgmma") else {})
             for which, side in sides.items():
                 rates.setdefault(which, []).append(tuple(layer.flop / t for t in spread(side.seconds)))
     print(f"\n{'TFLOP/s, channels':20}" + "".join(f"{layer.c:9}" for layer in layers))
     for name, found in rates.items():
         rate, high, low = zip(*found, strict=True)  # a short time is a high rate
+        if name == "winograd":
+            for layer, ours, other in zip(layers, rate, (r[0] for r in rates["implicit"]), strict=True):
+                wb.value(f"winograd.gain{layer.c}", ours / other, "1")
         wb.series(f"{name}.layers", [x.c for x in layers], rate, x_unit="count", unit="flop/s", low=low, high=high)
         print(f"{name:20}" + "".join(f"{value / 1e12:9.1f}" for value in rate))
 
 
 def profile(rng: np.random.Generator, layer: Layer) -> None:
     a = Checked(rng, layer)
-    check_all(a)
-    Half(a).run("fp16")
+    check_all(a, Half(a))
     print("direct, im2col, implicit GEMM, Winograd, dx, dw and fp16: right")
 
 
@@ -189,8 +190,7 @@ if __name__ == "__main__":
         raise SystemExit
     print(f"device: {wb.device()['name']}")
     one = Checked(generator, Layer(3, 14, 14, 32, 64, pad=1))
-    check_all(one)
-    Half(one).run("fp16")
+    check_all(one, Half(one))
     for name, count in (("matrix", one.layer.outputs * one.layer.depth), ("input", one.host["x"].size)):
         wb.value(f"{name}.bytes", 4 * count, "B")
     print(f"im2col's matrix is {one.layer.outputs * one.layer.depth / one.host['x'].size:.0f} times the input")
