@@ -100,6 +100,7 @@ struct Tile {  // of this block: its place in the product, and this thread's pla
     }
 };
 
+// --8<-- [start:multiply]
 template <class Fetch>
 __device__ __forceinline__ void multiply(const Tile& at, float* to, int steps, Fetch fetch) {
     extern __shared__ float4 shared_[];
@@ -148,6 +149,7 @@ __device__ __forceinline__ void multiply(const Tile& at, float* to, int steps, F
         }
     }
 }
+// --8<-- [end:multiply]
 
 // --8<-- [start:implicit]
 // Rows of A are outputs, columns are (r, t, c). If `whole`, a step stays within one tap, and rows of B begin at multiples of

@@ -17,7 +17,13 @@ from warppairs import Side, pairs, share_of, spread
 
 MAP = Layer(32, 56, 56, 64, 64, pad=1)  # the layer of the page
 SMALL = Layer(1, 16, 16, 64, 64, pad=1)  # of --profile on softcuda
-LAYERS = (MAP, Layer(32, 28, 28, 128, 128, pad=1), Layer(32, 14, 14, 256, 256, pad=1), Layer(32, 7, 7, 512, 512, pad=1))
+LAYERS = (
+    Layer(32, 112, 112, 32, 32, pad=1),
+    MAP,
+    Layer(32, 28, 28, 128, 128, pad=1),
+    Layer(32, 14, 14, 256, 256, pad=1),
+    Layer(32, 7, 7, 512, 512, pad=1),
+)
 WINOGRAD = 16  # times the bound of the other ways
 NEEDED = {"dx": "data_backward", "dw": "weights_backward"}
 
@@ -175,6 +181,9 @@ def map_layers(rng: np.random.Generator, layers: tuple[Layer, ...]) -> None:
                 wb.value(f"winograd.gain{layer.c}", ours / other, "1")
         wb.series(f"{name}.layers", [x.c for x in layers], rate, x_unit="count", unit="flop/s", low=low, high=high)
         print(f"{name:20}" + "".join(f"{value / 1e12:9.1f}" for value in rate))
+    ways = ("direct", "im2col", "implicit", "winograd")
+    shares = [[100 * r[0] / c[0] for r, c in zip(rates[way], rates["cudnn"], strict=True)] for way in ways]
+    wb.matrix("map", shares, ways, [f"{x.c}, {x.h} × {x.w}" for x in layers], unit="%")
 
 
 def profile(rng: np.random.Generator, layer: Layer) -> None:

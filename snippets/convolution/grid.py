@@ -49,14 +49,19 @@ def check_layer(rng: np.random.Generator, layer: Layer, worst: Counter) -> None:
 
 
 # --8<-- [start:differences]
+def dense(layer: Layer, w: np.ndarray) -> np.ndarray:
+    """One image in, as a matrix: a row per output, a column per input."""
+    every = np.eye(layer.h * layer.w * layer.c).reshape(-1, *layer.x_shape[1:])
+    return forward(layer, every, w).reshape(len(every), -1).T
+
+
 def check_differences(rng: np.random.Generator, layer: Layer) -> None:
     """The gradients in float64 against differences. The layer is linear in x and in w, so a step of 1 is exact."""
     x, w, dy = (rng.standard_normal(shape) for shape in (layer.x_shape, layer.w_shape, layer.y_shape))
-    every = np.eye(layer.h * layer.w * layer.c).reshape(-1, *layer.x_shape[1:])  # for each input an image
-    matrix = forward(layer, every, w).reshape(len(every), -1)  # the layer as a dense matrix, transposed
+    matrix = dense(layer, w)  # written out
     y = forward(layer, x, w)
-    wb.check(x.reshape(layer.n, -1) @ matrix, y.reshape(layer.n, -1), 1e-12 * (1 + np.abs(y).max()), "as a matrix")
-    slope = (dy.reshape(layer.n, -1) @ matrix.T).reshape(layer.x_shape)
+    wb.check(x.reshape(layer.n, -1) @ matrix.T, y.reshape(layer.n, -1), 1e-12 * (1 + np.abs(y).max()), "as a matrix")
+    slope = (dy.reshape(layer.n, -1) @ matrix).reshape(layer.x_shape)
     wb.check(data_gradient(layer, dy, w), slope, 1e-12 * (1 + np.abs(slope).max()), f"dx in float64, {layer}")
     dw = weights_gradient(layer, x, dy)
     for at in rng.integers(0, w.size, 6):
@@ -94,6 +99,8 @@ def check_depthwise(rng: np.random.Generator, layer: Layer) -> float:
 
 if __name__ == "__main__":
     rng = np.random.default_rng()
+    picture = dense(Layer(1, 6, 6, 1, 1, pad=1), np.arange(1.0, 10).reshape(3, 3, 1, 1))
+    wb.matrix("layer.matrix", picture)
     layers = combinations(8, 12, (1, 2, 4)) + combinations(6, 6, (6,), ((3, 3), (2, 3)))
     for layer in layers:
         check_differences(rng, layer)
