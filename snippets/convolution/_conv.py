@@ -47,8 +47,8 @@ class Layer:
 
     @property
     def exists(self) -> bool:
-        reach = self.h + 2 * self.pad - self.dilation * (self.r - 1), self.w + 2 * self.pad - self.dilation * (self.s - 1)
-        return min(reach) >= 1
+        room, reach = min(self.h - self.dilation * (self.r - 1), self.w - self.dilation * (self.s - 1)), 2 * self.pad
+        return room + reach >= 1
 
     @property
     def outputs(self) -> int:
@@ -377,4 +377,3 @@ class Arrays:
             "dx": lambda: data_backward(x, at["dy"], at["w"], at["dx"], at["flipped"]),
             "dw": lambda: weights_backward(x, at["x"], at["dy"], at["dw"], at["partial"]),
         }
-

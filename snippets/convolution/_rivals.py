@@ -1,4 +1,4 @@
-"""The same layers by PyTorch, which calls cuDNN: the faster of two layouts, each with the algorithm that cuDNN finds best."""
+"""The same layers by PyTorch, which calls cuDNN: the faster of two layouts, each with the fastest of its algorithms."""
 
 from collections.abc import Callable
 from typing import Any

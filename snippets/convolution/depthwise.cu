@@ -9,7 +9,7 @@
 #ifndef DILATION
 #define DILATION 1
 #endif
-constexpr int ACROSS = 4, DOWN = 16;  // outputs per thread: of a row, and rows
+constexpr int ACROSS = 4, DOWN = 16;                                     // outputs per thread: of a row, and rows
 constexpr int SEEN = (ACROSS - 1) * STRIDE + (TAPS - 1) * DILATION + 1;  // inputs of a row that ACROSS outputs need
 
 struct Plane {

@@ -25,7 +25,10 @@ def layer_of(n: int, size: int, c: int, taps: int = 3) -> Layer:
 
 # --8<-- [start:spectral]
 class Spectral:
-    """y = the planes of x convolved in the frequency domain, by the article on GFNet's kernel; x is [n][c][h][w] here."""
+    """y = the planes of x convolved in the frequency domain, by the kernel of the article on GFNet.
+
+    Here x is [n][c][h][w].
+    """
 
     def __init__(self, layer: Layer, x: np.ndarray, w: np.ndarray) -> None:
         self.layer, self.planes = layer, layer.n * layer.c
@@ -119,7 +122,7 @@ def time_depthwise(rng: np.random.Generator, layer: Layer) -> None:
         cuda.memcpy_dtod_async(target, case.at["x"], size)
 
     print(f"\n{layer}\n{'':8}{'µs':>9}{'GB/s':>8}{'of copy':>9}")
-    rivals: dict[str, Callable[[], Any]] = {way: copy for way in WAYS} | {"torch": copy}
+    rivals: dict[str, Callable[[], Any]] = dict.fromkeys(WAYS, copy) | {"torch": copy}
     for way in rivals:
         run = library if way == "torch" else lambda way=way: case.launch(way)
         if way != "torch":
@@ -127,7 +130,8 @@ def time_depthwise(rng: np.random.Generator, layer: Layer) -> None:
         ours, theirs = pairs(run, copy)
         t = wb.Timing(*spread(ours.seconds), repeats=len(ours.seconds))
         wb.timing(way, t, nbytes=nbytes)
-        found, low, high = spread([100 * nbytes / a / (2 * size / b) for a, b in zip(ours.seconds, theirs.seconds, strict=True)])
+        both = zip(ours.seconds, theirs.seconds, strict=True)
+        found, low, high = spread([100 * (nbytes / a) / (2 * size / b) for a, b in both])
         wb.value(f"{way}.share", found, "%", (low, high))
         print(f"{way:8}{t.median * 1e6:9.1f}{nbytes / t.median / 1e9:8.0f}{found:8.1f} %", flush=True)
         if way == "roll":

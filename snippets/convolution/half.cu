@@ -38,8 +38,7 @@ __device__ __forceinline__ void async16(unsigned to, const half* from, bool in) 
 }
 
 // --8<-- [start:half]
-extern "C" __global__ void __launch_bounds__(THREADS, MINB)
-    conv_half(Shape s, const half* x, const half* w, half* y) {
+extern "C" __global__ void __launch_bounds__(THREADS, MINB) conv_half(Shape s, const half* x, const half* w, half* y) {
     extern __shared__ __align__(1024) unsigned char memory[];
     const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
     const int channels = s.C / s.groups, filters = s.K / s.groups, depth = s.R * s.S * channels;

@@ -49,8 +49,7 @@ __device__ __forceinline__ void wgmma(float (&d)[64], u64 a, u64 b, int add) {  
 }
 
 // --8<-- [start:wgmma]
-extern "C" __global__ void __launch_bounds__(THREADS, MINB)
-    conv_wgmma(Shape s, const half* x, const half* w, half* y) {
+extern "C" __global__ void __launch_bounds__(THREADS, MINB) conv_wgmma(Shape s, const half* x, const half* w, half* y) {
     extern __shared__ __align__(1024) unsigned char memory[];
     const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
     const int channels = s.C / s.groups, filters = s.K / s.groups, depth = s.R * s.S * channels;
@@ -93,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINB)
     // --8<-- [start:wgmma_loop]
     for (int step = 0; step * BK < depth; step++) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees what this thread copied
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");    // wgmma sees what this thread copied
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // the products of the step before
         __syncthreads();
         const unsigned As = base + step % STAGES * (A_BYTES + B_BYTES), Bs = As + A_BYTES;

@@ -48,48 +48,48 @@ def mistake(failure):
             row, column = (int(i) for i in np.argwhere(failure.wrong.reshape(failure.want.shape))[0])
             about = {"at": f"[{row}][{column}]", "got": f"{failure.got[row, column]:.0f}"}
             about["want"] = f"{failure.want[row, column]:.0f}"
-            return Cause(name, about, SENTENCES[name], "convolution#shape")
+            sentence = {language: PREFIX[language] + text for language, text in SENTENCES[name].items()}
+            return Cause(name, about, sentence, "convolution#shape")
     return None
 
 
-START = "{size}: y{at} is {got}, expected {want}: "
-ZH = "{size}：y{at} 是 {got}，应为 {want}："
+PREFIX = {"en": "{size}: y{at} is {got}, expected {want}: ", "zh": "{size}：y{at} 是 {got}，应为 {want}："}
 SENTENCES = {
     "late": {
-        "en": START + "every tap reads one row and one column too far down and right. The first tap lies d above and d "
+        "en": "every tap reads one row and one column too far down and right. The first tap lies d above and d "
         "to the left of the output",
-        "zh": ZH + "每个抽头都往下、往右多读了一行一列。第一个抽头在输出的上方 d 行、左方 d 列",
+        "zh": "每个抽头都往下、往右多读了一行一列。第一个抽头在输出的上方 d 行、左方 d 列",
     },
     "early": {
-        "en": START + "every tap reads one row and one column too far up and left. The first tap lies d above and d to "
+        "en": "every tap reads one row and one column too far up and left. The first tap lies d above and d to "
         "the left of the output, not d + 1",
-        "zh": ZH + "每个抽头都往上、往左多读了一行一列。第一个抽头在输出的上方 d 行、左方 d 列，不是 d + 1",
+        "zh": "每个抽头都往上、往左多读了一行一列。第一个抽头在输出的上方 d 行、左方 d 列，不是 d + 1",
     },
     "not-padded": {
-        "en": START + "the first tap reads the place of the output itself. With d zeros around x it lies d above and d to "
+        "en": "the first tap reads the place of the output itself. With d zeros around x it lies d above and d to "
         "the left",
-        "zh": ZH + "第一个抽头读的就是输出所在的位置。x 四周各补 d 圈零，所以它在上方 d 行、左方 d 列",
+        "zh": "第一个抽头读的就是输出所在的位置。x 四周各补 d 圈零，所以它在上方 d 行、左方 d 列",
     },
     "adjacent": {
-        "en": START + "the taps are neighbours in the tile. They lie d apart",
-        "zh": ZH + "在分块里，各抽头是紧挨着读的。它们应当相隔 d",
+        "en": "the taps are neighbours in the tile. They lie d apart",
+        "zh": "在分块里，各抽头是紧挨着读的。它们应当相隔 d",
     },
     "adjacent-centred": {
-        "en": START + "this is the convolution without dilation: halo and taps are those of d = 1",
-        "zh": ZH + "这是不带空洞的卷积：halo 和抽头都是按 d = 1 算的",
+        "en": "this is the convolution without dilation: halo and taps are those of d = 1",
+        "zh": "这是不带空洞的卷积：halo 和抽头都是按 d = 1 算的",
     },
     "flipped": {
-        "en": START + "the filter is turned round. Networks call the correlation a convolution: w[0] goes with the upper "
+        "en": "the filter is turned round. Networks call the correlation a convolution: w[0] goes with the upper "
         "left tap",
-        "zh": ZH + "滤波器被翻转了。神经网络所说的卷积其实是互相关：w[0] 对应左上角的抽头",
+        "zh": "滤波器被翻转了。神经网络所说的卷积其实是互相关：w[0] 对应左上角的抽头",
     },
     "transposed-taps": {
-        "en": START + "rows and columns of the filter are exchanged: w[r * 3 + s] goes r * d down and s * d to the right",
-        "zh": ZH + "滤波器的行和列弄反了：w[r * 3 + s] 对应往下 r * d、往右 s * d",
+        "en": "rows and columns of the filter are exchanged: w[r * 3 + s] goes r * d down and s * d to the right",
+        "zh": "滤波器的行和列弄反了：w[r * 3 + s] 对应往下 r * d、往右 s * d",
     },
     "edges-repeated": {
-        "en": START + "outside of x the nearest element is taken. There are zeros",
-        "zh": ZH + "在 x 之外取了最近的元素。那里应当是零",
+        "en": "outside of x the nearest element is taken. There are zeros",
+        "zh": "在 x 之外取了最近的元素。那里应当是零",
     },
 }
 

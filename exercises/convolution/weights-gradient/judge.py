@@ -20,7 +20,7 @@ def summed(x, dy, step, tap=1, pad=1):
     """dw[r][s]: outputs are `step` apart in x, taps `tap`, and the first tap of the first output lies at -pad."""
     p, q = dy.shape
     far = 3 * max(step, tap) + 3
-    room = np.zeros((far + max(x.shape[0], (p + 3) * max(step, tap)) + far, far + max(x.shape[1], (q + 3) * max(step, tap)) + far))
+    room = np.zeros([2 * far + max(size, (n + 3) * max(step, tap)) for size, n in zip(x.shape, (p, q), strict=True)])
     room[far : far + x.shape[0], far : far + x.shape[1]] = x
     found = np.empty((3, 3))
     for r in range(3):
@@ -68,54 +68,54 @@ def mistake(failure):
         if np.array_equal(failure.got, guess) and not np.array_equal(guess, right):
             at = int(np.argmax(failure.wrong))
             about = {"at": f"[{at}]", "got": f"{failure.got[at]:.0f}", "want": f"{right[at]:.0f}"}
-            return Cause(name, about, SENTENCES[name], "convolution#weights")
+            sentence = {language: PREFIX[language] + text for language, text in SENTENCES[name].items()}
+            return Cause(name, about, sentence, "convolution#weights")
     return None
 
 
-START = "{size}: dw{at} is {got}, expected {want}: "
-ZH = "{size}：dw{at} 是 {got}，应为 {want}："
+PREFIX = {"en": "{size}: dw{at} is {got}, expected {want}: ", "zh": "{size}：dw{at} 是 {got}，应为 {want}："}
 SENTENCES = {
     "no-stride": {
-        "en": START + "neighbouring outputs are paired with neighbouring inputs. Output i began at input i * stride - 1",
-        "zh": ZH + "相邻的输出配了相邻的输入。第 i 个输出是从第 i * stride - 1 个输入读起的",
+        "en": "neighbouring outputs are paired with neighbouring inputs. Output i began at input i * stride - 1",
+        "zh": "相邻的输出配了相邻的输入。第 i 个输出是从第 i * stride - 1 个输入读起的",
     },
     "stride-of-taps": {
-        "en": START + "the stride multiplies the tap instead of the output. Outputs are stride apart, taps are neighbours: "
+        "en": "the stride multiplies the tap instead of the output. Outputs are stride apart, taps are neighbours: "
         "i * stride + r - 1",
-        "zh": ZH + "步长乘在了抽头上，而不是输出上。输出之间相隔 stride，抽头是紧挨着的：i * stride + r - 1",
+        "zh": "步长乘在了抽头上，而不是输出上。输出之间相隔 stride，抽头是紧挨着的：i * stride + r - 1",
     },
     "stride-twice": {
-        "en": START + "the stride multiplies the taps, too. Only the outputs are stride apart",
-        "zh": ZH + "抽头也乘了步长。只有输出之间才相隔 stride",
+        "en": "the stride multiplies the taps, too. Only the outputs are stride apart",
+        "zh": "抽头也乘了步长。只有输出之间才相隔 stride",
     },
     "no-padding": {
-        "en": START + "the ring of zeros is forgotten: tap 0 of output 0 reads row -1, not row 0",
-        "zh": ZH + "忘了四周那一圈零：第 0 个输出的第 0 个抽头读的是第 -1 行，不是第 0 行",
+        "en": "the ring of zeros is forgotten: tap 0 of output 0 reads row -1, not row 0",
+        "zh": "忘了四周那一圈零：第 0 个输出的第 0 个抽头读的是第 -1 行，不是第 0 行",
     },
     "padding-of-two": {
-        "en": START + "there is one ring of zeros, but this is the sum for two",
-        "zh": ZH + "四周只补了一圈零，这却是补两圈的结果",
+        "en": "there is one ring of zeros, but this is the sum for two",
+        "zh": "四周只补了一圈零，这却是补两圈的结果",
     },
     "turned": {
-        "en": START + "the nine results are right, but in reverse order: block r * 3 + s computes dw[r * 3 + s]. Only the "
+        "en": "the nine results are right, but in reverse order: block r * 3 + s computes dw[r * 3 + s]. Only the "
         "gradient of x needs the filter turned round",
-        "zh": ZH + "九个结果都对，次序却反了：第 r * 3 + s 个线程块算的是 dw[r * 3 + s]。只有求 x 的梯度才要翻转滤波器",
+        "zh": "九个结果都对，次序却反了：第 r * 3 + s 个线程块算的是 dw[r * 3 + s]。只有求 x 的梯度才要翻转滤波器",
     },
     "taps-exchanged": {
-        "en": START + "rows and columns of the filter are exchanged: r = blockIdx.x / 3 counts rows",
-        "zh": ZH + "滤波器的行和列弄反了：r = blockIdx.x / 3 数的是行",
+        "en": "rows and columns of the filter are exchanged: r = blockIdx.x / 3 counts rows",
+        "zh": "滤波器的行和列弄反了：r = blockIdx.x / 3 数的是行",
     },
     "one-lane": {
-        "en": START + "only the outputs of lane 0 are counted. Add up the sums of all 32 lanes",
-        "zh": ZH + "只计入了 lane 0 的那些输出。要把 32 个 lane 的和加起来",
+        "en": "only the outputs of lane 0 are counted. Add up the sums of all 32 lanes",
+        "zh": "只计入了 lane 0 的那些输出。要把 32 个 lane 的和加起来",
     },
     "wraps": {
-        "en": START + "left of a row you read the end of the row above. Test row and column each, not the index into x",
-        "zh": ZH + "在一行的左边之外，读到的是上一行的末尾。行和列要分别检查，不能只检查 x 的下标",
+        "en": "left of a row you read the end of the row above. Test row and column each, not the index into x",
+        "zh": "在一行的左边之外，读到的是上一行的末尾。行和列要分别检查，不能只检查 x 的下标",
     },
     "negative": {
-        "en": START + "the sign is wrong: dw is the sum of x times dy",
-        "zh": ZH + "符号反了：dw 就是 x 与 dy 乘积之和",
+        "en": "the sign is wrong: dw is the sum of x times dy",
+        "zh": "符号反了：dw 就是 x 与 dy 乘积之和",
     },
 }
 
