@@ -25,10 +25,7 @@ def layer_of(n: int, size: int, c: int, taps: int = 3) -> Layer:
 
 # --8<-- [start:spectral]
 class Spectral:
-    """y = the planes of x convolved in the frequency domain, by the kernel of the article on GFNet.
-
-    Here x is [n][c][h][w].
-    """
+    """Planes convolved in the frequency domain, by the kernel of the article on GFNet; x becomes [n][c][h][w]."""
 
     def __init__(self, layer: Layer, x: np.ndarray, w: np.ndarray) -> None:
         self.layer, self.planes = layer, layer.n * layer.c
