@@ -1,7 +1,7 @@
 """Train the language model by the kernels of model.cu.
 
 python train.py         the first 40 steps of the training that curve.csv shows; with a GPU all steps
-python train.py --all   all steps on softcuda, too: two minutes on two cores. Continues two prompts
+python train.py --all   all steps on softcuda, too: two to three minutes. Continues two prompts
 python train.py --write the same; then trains on bytes, and with each mistake of steps.py. Writes the tables curve.csv,
                         weights.csv, samples.csv and mistakes.csv
 """
