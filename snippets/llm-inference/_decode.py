@@ -43,6 +43,27 @@ def compile_for(shape: Shape) -> Any:
     return built[key]
 
 
+class Ready:
+    """A launch whose arguments are already in the form that takes the host least time."""
+
+    def __init__(self, kernel: Any, grid: tuple[int, ...], block: tuple[int, int, int], *arguments: Any,
+                 shared: int = 0) -> None:  # fmt: skip
+        kinds: list[Any] = []
+        self.values: list[Any] = []
+        for one in arguments:
+            if isinstance(one, np.void):
+                kinds.append(one.dtype)
+                self.values.append(one.tobytes())
+            else:
+                whole = isinstance(one, np.int32 | np.float32)
+                kinds.append(one.dtype.char if whole else "P")
+                self.values.append(one if whole else int(one))
+        self.kernel, self.grid, self.block, self.shared = kernel.prepare(kinds), grid, block, shared
+
+    def __call__(self) -> None:
+        self.kernel.prepared_call(self.grid, self.block, *self.values, shared_size=self.shared)
+
+
 # --8<-- [start:reference]
 def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One query (d,) over keys and values (n, d) in float64, and how far roundings may move a result in fp16."""
@@ -114,6 +135,7 @@ class Cached:
 
     def set_parts(self, parts: int) -> None:
         """Divide the longest sequence into so many parts, in whole turns of a block."""
+        self.ready: dict[tuple[str, int], list[Ready]] = {}
         step = AHEAD * THREADS * 8 // self.shape.d
         self.chunk = -(-int(self.lengths.max()) // (parts * step)) * step
         self.parts = -(-int(self.lengths.max()) // self.chunk)
@@ -127,9 +149,9 @@ class Cached:
         cuda.memset_d32_async(self.at["stats"], 0xFFFFFFFF, 2 * self.scratch)
 
     # --8<-- [start:launch]
-    def launch(self, rung: str, i: int = 0) -> None:
-        """One rung; v2 to v4 with their merge. The copies of the cache take turns."""
-        a, shape, i = self.at, self.shape, i % self.copies
+    def launches(self, rung: str, i: int) -> list[Ready]:
+        """One rung on copy i of the cache; v2 to v4 with their merge."""
+        a, shape = self.at, self.shape
         code = compile_for(shape)
         sizes = np.int32(shape.heads), np.int32(self.pages if rung == "v4" else self.most)
         scale, chunk = np.float32(LOG2E * shape.d**-0.5), np.int32(self.chunk)
@@ -139,15 +161,23 @@ class Cached:
             shared = 4 * int(self.lengths.max()) if rung == "v0" else 0
             if shared > 40 * 1024:
                 kernel.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
-            kernel(a["q"], a["keys"][i], a["values"][i], *rows, a["out"], *sizes, scale, block=block,
-                   grid=(shape.heads, self.rows), shared=shared)  # fmt: skip
-            return
-        arrays = [a["key_pages"][i], a["value_pages"][i], a["table"]] if rung == "v4" else [a["keys"][i], a["values"][i]]
+            arguments = a["q"], a["keys"][i], a["values"][i], *rows, a["out"], *sizes, scale
+            return [Ready(kernel, (shape.heads, self.rows), block, *arguments, shared=shared)]
+        paged = [a["key_pages"], a["value_pages"]] if rung == "v4" else [a["keys"], a["values"]]
+        arrays = [pool[i] for pool in paged] + ([a["table"]] if rung == "v4" else [])
         grid = (shape.heads if rung == "v2" else shape.kv_heads, self.rows, self.parts)
-        kernel(a["q"], *arrays, *rows, a["o"], a["stats"], *sizes, chunk, scale, block=block, grid=grid)
+        parts = Ready(kernel, grid, block, a["q"], *arrays, *rows, a["o"], a["stats"], *sizes, chunk, scale)
+        merging = a["o"], a["stats"], a["length"], a["out"], np.int32(self.parts), chunk
         merge = code.get_function("decode_merge")
-        merge(a["o"], a["stats"], a["length"], a["out"], np.int32(self.parts), chunk, block=(shape.d, 1, 1),
-              grid=(shape.heads, self.rows))  # fmt: skip
+        return [parts, Ready(merge, (shape.heads, self.rows), (shape.d, 1, 1), *merging)]
+
+    def launch(self, rung: str, i: int = 0) -> None:
+        """The copies of the cache take turns."""
+        key = rung, i % self.copies
+        if key not in self.ready:
+            self.ready[key] = self.launches(*key)
+        for one in self.ready[key]:
+            one()
 
     # --8<-- [end:launch]
 

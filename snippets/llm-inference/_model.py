@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pycuda.driver as cuda
 import warpbench as wb
-from _decode import AHEAD, LOG2E, THREADS
+from _decode import LOG2E, THREADS, Ready
 
 CHUNK = 64  # keys per part: fixed, so that a query's sums do not depend on how long other sequences are
 OUTPUTS = np.dtype(
@@ -162,13 +162,14 @@ class Decoder:
             cuda.memcpy_htod(self.at[name], np.ascontiguousarray(values, np.int32))
 
     # --8<-- [start:launches]
-    def launches(self, rows: int, eighths: int = 0, advance: int = 0) -> list[tuple]:
-        """All launches of one step over `rows` new tokens, in order: (kernel, grid, block, arguments)."""
-        c, a, wide, found = self.config, self.at, self.config.width, []
-        eights = eighths or 1 << (max(0, -(-rows // 8) - 1)).bit_length()
+    def launches(self, rows: int, advance: int = 0) -> list[Ready]:
+        """All launches of one step over `rows` new tokens, in order."""
+        c, a, wide = self.config, self.at, self.config.width
+        found: list[Ready] = []
+        eights = 1 << (max(0, -(-rows // 8) - 1)).bit_length()  # 1, 2, 4 or 8
 
         def add(module: Any, name: str, grid: tuple, block: int, *arguments: Any) -> None:
-            found.append((module.get_function(name), grid, (block, 1, 1), arguments))
+            found.append(Ready(module.get_function(name), grid, (block, 1, 1), *arguments))
 
         def linear(use: str, w: Any, x: Any, bias: Any, n: int, k: int, **outputs: Any) -> None:
             per_block = 16 * (tiles if use == "logits" else 1)
@@ -207,11 +208,11 @@ class Decoder:
 
     # --8<-- [end:launches]
 
-    def step(self, rows: int, eighths: int = 0) -> np.ndarray:
+    def step(self, rows: int) -> np.ndarray:
         """Run one step; the logits of each row."""
         cuda.memset_d32(self.at["logits"], 0xFFFFFFFF, rows * self.config.vocabulary)
-        for kernel, grid, block, arguments in self.launches(rows, eighths):
-            kernel(*arguments, grid=grid, block=block)
+        for launch in self.launches(rows):
+            launch()
         logits = np.empty((rows, self.config.vocabulary), np.float32)
         cuda.memcpy_dtoh(logits, self.at["logits"])
         return logits
@@ -222,40 +223,15 @@ class Decoder:
         return token
 
     # --8<-- [start:prefill]
-    def prefill(self, text: np.ndarray, sequence: int, eighths: int = 0) -> np.ndarray:
+    def prefill(self, text: np.ndarray, sequence: int) -> np.ndarray:
         """A whole prompt, 64 tokens per step: each step writes its keys and values first, then every token attends to
         those up to its own. The logits of all positions."""
         logits = []
         for start in range(0, len(text), 64):
             piece = text[start : start + 64]
             self.place(piece, np.arange(start, start + len(piece)), np.full(len(piece), sequence))
-            logits.append(self.step(len(piece), eighths))
+            logits.append(self.step(len(piece)))
         return np.concatenate(logits)
 
     # --8<-- [end:prefill]
 
-
-def prepared(launches: list[tuple]) -> list[tuple]:
-    """The same launches with their arguments in the form that takes the host least time."""
-    found = []
-    for kernel, grid, block, arguments in launches:
-        kinds, values = [], []
-        for one in arguments:
-            if isinstance(one, np.void):
-                kinds.append(one.dtype)
-                values.append(one.tobytes())
-            elif isinstance(one, np.int32 | np.float32):
-                kinds.append(one.dtype.char)
-                values.append(one)
-            else:
-                kinds.append("P")
-                values.append(int(one))
-        found.append((kernel, kinds, grid, block, values))
-    return found
-
-
-def enqueue(ready: list[tuple]) -> None:
-    for kernel, kinds, grid, block, values in ready:
-        if not hasattr(kernel, "arg_format"):
-            kernel.prepare(kinds)
-        kernel.prepared_call(grid, block, *values)

@@ -9,7 +9,8 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401
 import pycuda.driver as cuda
 import warpbench as wb
-from _model import GPT2, SMALL, Config, Decoder, draw_weights, enqueue, logits_of, prepared
+from _decode import Ready
+from _model import GPT2, SMALL, Config, Decoder, draw_weights, logits_of
 
 SEED = 1126
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
@@ -147,7 +148,12 @@ extern "C" __global__ void wait(long long cycles) {
 
 
 # --8<-- [start:timing]
-def seconds_of(ready: list[tuple], repeats: int, hold: int = 30_000_000) -> list[float]:
+def enqueue(ready: list[Ready]) -> None:
+    for launch in ready:
+        launch()
+
+
+def seconds_of(ready: list[Ready], repeats: int, hold: int = 30_000_000) -> list[float]:
     """Seconds per step on the device: a kernel that waits keeps it busy until the host has enqueued four steps."""
     from pycuda.compiler import SourceModule
 
@@ -169,7 +175,7 @@ def seconds_of(ready: list[tuple], repeats: int, hold: int = 30_000_000) -> list
     return found
 
 
-def wall_of(ready: list[tuple], steps: int) -> float:
+def wall_of(ready: list[Ready], steps: int) -> float:
     """Seconds per step as the host sees them: it launches every kernel of every step from Python."""
     enqueue(ready)
     cuda.Context.synchronize()
@@ -209,7 +215,7 @@ def measure(rng: np.random.Generator, config: Config = GPT2, tokens: int = 1023,
     ends = [cuda.mem_alloc(nbytes) for _ in range(2)]
     cuda.memset_d32(ends[0], 0x3F803F80, nbytes // 4)
     copied = wb.time(lambda i: cuda.memcpy_dtod_async(ends[1], ends[0], nbytes), repeats=repeats)
-    wb.timing("copy", copied, 2 * nbytes)
+    wb.timing("step.copy", copied, 2 * nbytes)
     rows: dict[str, list[float]] = {name: [] for name in ("tokens", "wall", "bound", "low", "high")}
     for batch in BATCHES:
         last = rng.integers(0, config.vocabulary, batch).astype(np.int32)
@@ -217,7 +223,7 @@ def measure(rng: np.random.Generator, config: Config = GPT2, tokens: int = 1023,
         model.place(*arguments)
         logits = model.step(batch)
         check_step(model, weights, [np.append(text[:-1], one) for one in last], logits)
-        ready = prepared(model.launches(batch))
+        ready = model.launches(batch)
         t, wall = middle(seconds_of(ready, repeats, hold)), wall_of(ready, repeats)
         model.place(*arguments)  # `pick` has replaced the tokens: the last timed steps began with other ones
         wb.check(bits(model.step(batch)), bits(logits), 0, f"a step of {batch} after it was timed")
@@ -244,7 +250,7 @@ def time_prefill(rng: np.random.Generator, model: Decoder, text: np.ndarray, rep
     """64 tokens of one prompt per step: the weights are read once for all of them."""
     start = (len(text) - 1) // 2
     model.place(text[start : start + 64], np.arange(start, start + 64), np.zeros(64))
-    t = middle(seconds_of(prepared(model.launches(64)), repeats, hold))
+    t = middle(seconds_of(model.launches(64), repeats, hold))
     wb.timing("prefill", t)
     wb.value("prefill.tokens", 64 / t.median, "1/s", (64 / t.high, 64 / t.low))
     print(f"prefill, 64 tokens of one prompt: {t.median * 1e6:.1f} µs, {64 / t.median:.0f} tokens/s")
