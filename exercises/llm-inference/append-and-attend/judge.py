@@ -57,7 +57,7 @@ def about_overflow(failure):
     k = append(g["k"], g["new_k"], g["length"])
     tops = np.array([(k[s, : n + 1].astype(float) @ g["q"][s]).max() / D**0.5 for s, n in enumerate(g["length"])])
     bad = ~np.isfinite(failure.got.reshape(len(tops), D)).all(1)
-    if not bad.any() or (tops[bad] < 88).any():
+    if not bad.any() or (np.abs(tops[bad]) < 87).any():
         return None
     s = int(np.argmax(bad))
     return Cause("score-overflow", {"s": s, "top": f"{tops[s]:.0f}"}, SENTENCES["overflow"], "softmax#softmax")
@@ -89,9 +89,10 @@ def about_keys(failure):
 
 SENTENCES = {
     "overflow": {
-        "en": "{size}: out[{s}] is not finite: a score of this sequence is {top}, and expf is infinite above 88.7. "
-        "Subtract the largest score so far",
-        "zh": "{size}：out[{s}] 不是有限值：这个序列有一个分数是 {top}，而 expf 在 88.7 以上是无穷大。请减去目前最大的分数",
+        "en": "{size}: out[{s}] is not finite. The largest score of this sequence is {top}; expf is infinite above "
+        "88.7 and 0 below -104. Subtract the largest score so far",
+        "zh": "{size}：out[{s}] 不是有限值。这个序列最大的分数是 {top}，而 expf 在 88.7 以上是无穷大，在 -104 以下是 0。"
+        "请减去目前最大的分数",
     },
     "new-token-unseen": {
         "en": "{size}: out[{s}] is the attention over the {n} old tokens only. A token also sees itself: {n} + 1 keys",
@@ -118,7 +119,7 @@ SENTENCES = {
 }
 
 exercise = Exercise(
-    kernel="void decode_step(const float* q, const float* new_k, const float* new_v, float* k, float* v, "
+    kernel="void step(const float* q, const float* new_k, const float* new_v, float* k, float* v, "
     "const int* length, float* out, int most)",
     sizes=Sizes([(3, 2), (4, 5), (5, 17), (4, 33), (6, 40), (3, 64)]),
     inputs=inputs,

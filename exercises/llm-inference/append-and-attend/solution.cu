@@ -1,6 +1,6 @@
 // Decodes one token per sequence: appends its key and value to the cache, then attends to all keys. A warp per sequence.
-__global__ void decode_step(const float* q, const float* new_k, const float* new_v, float* k, float* v,
-                            const int* length, float* out, int most) {
+__global__ void step(const float* q, const float* new_k, const float* new_v, float* k, float* v, const int* length,
+                     float* out, int most) {
     // your code
     int s = blockIdx.x, c = threadIdx.x, n = length[s];
     k += (size_t)s * most * 32 + c, v += (size_t)s * most * 32 + c;

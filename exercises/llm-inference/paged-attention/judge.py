@@ -11,8 +11,9 @@ def inputs(random, rows, pages):
     draw = random.generator.standard_normal
     length = random.integers(rows, 1, PAGE * pages).astype(np.int32)
     length[0], length[-1] = 1, PAGE * pages - 3
-    pool = rows * pages + 3
-    order = random.generator.permutation(pool)[: rows * pages].reshape(rows, pages).astype(np.int32)
+    used = rows * pages  # the first so many pages are nobody's
+    pool, order = 2 * used + 3, used + random.generator.permutation(used + 3)[:used].astype(np.int32)
+    order = order.reshape(rows, pages)
     order[np.arange(pages) * PAGE >= length[:, None]] = -1
     q = draw((rows, D)) * np.where(np.arange(rows) % 3 == 1, 60, 1.5)[:, None]
     k, v = draw((pool, PAGE, D)), draw((pool, PAGE, D))
@@ -115,7 +116,7 @@ SENTENCES = {
 }
 
 exercise = Exercise(
-    kernel="void attend_pages(const float* q, const float* k, const float* v, const int* table, const int* length, "
+    kernel="void attend(const float* q, const float* k, const float* v, const int* table, const int* length, "
     "float* out, int pages)",
     sizes=Sizes([(2, 1), (3, 2), (4, 4), (5, 5), (4, 9), (3, 13)]),
     inputs=inputs,

@@ -1,6 +1,6 @@
 // wrong: part-not-written
-__global__ void decode_step(const float* q, const float* new_k, const float* new_v, float* k, float* v,
-                            const int* length, float* out, int most) {
+__global__ void step(const float* q, const float* new_k, const float* new_v, float* k, float* v, const int* length,
+                     float* out, int most) {
     int s = blockIdx.x, c = threadIdx.x, n = length[s];
     k += (size_t)s * most * 32 + c, v += (size_t)s * most * 32 + c;
     int at = n > 0 ? n - 1 : 0;

@@ -1,6 +1,6 @@
 // wrong: table-ignored
-__global__ void attend_pages(const float* q, const float* k, const float* v, const int* table, const int* length,
-                             float* out, int pages) {
+__global__ void attend(const float* q, const float* k, const float* v, const int* table, const int* length, float* out,
+                       int pages) {
     __shared__ float tops[4], sums[4], values[4][32];
     int s = blockIdx.x, c = threadIdx.x % 32, warp = threadIdx.x / 32, n = length[s];
     float mine = q[s * 32 + c] * rsqrtf(32), top = -INFINITY, sum = 0, value = 0;
