@@ -66,7 +66,8 @@ def draw_weights(config: Config, seed: int) -> dict[str, Any]:
         return mean + 0.1 * rng.standard_normal(n, dtype=np.float32)
 
     found: dict[str, Any] = {
-        "tokens": matrix(config.vocabulary, width, width**0.5 / 4), "places": matrix(config.context, width, width**0.5 / 4),
+        "tokens": matrix(config.vocabulary, width, width**0.5 / 4),
+        "places": matrix(config.context, width, width**0.5 / 4),
         "gamma": vector(width, 1), "beta": vector(width), "layers": [],
     }  # fmt: skip
     qkv = width + 2 * config.kv_heads * config.d
@@ -234,4 +235,3 @@ class Decoder:
         return np.concatenate(logits)
 
     # --8<-- [end:prefill]
-

@@ -36,7 +36,7 @@ def check_all(rng: np.random.Generator) -> None:
                             contiguous = run.result().view(np.int16)
                 wb.check(run.result().view(np.int16), contiguous, 0, "pages, the bits of the contiguous cache")
         text = ", ".join(f"{rung} {share:.0%}" for rung, share in worst.items())
-        print(f"{shape.heads} query heads on {shape.kv_heads}, d = {shape.d}, pages of {shape.page}: of the bound {text}")
+        print(f"{shape.heads} heads on {shape.kv_heads}, d = {shape.d}, pages of {shape.page}: of the bound {text}")
 
 
 def parts_for(run: Cached) -> int:
@@ -63,14 +63,18 @@ def sdpa_of(run: Cached) -> Callable[[int], Any] | None:
     return lambda i: attention(q, *caches[i % len(caches)], enable_gqa=shape.queries > 1)
 
 
-def as_tensor(torch: Any, address: Any, shape: tuple[int, ...]) -> Any:
-    class Shared:
-        memory = address
-        __cuda_array_interface__ = {
+class Shared:
+    """Device memory in the shape that torch.as_tensor takes, which keeps this object and so the memory."""
+
+    def __init__(self, address: Any, shape: tuple[int, ...]) -> None:
+        self.memory = address
+        self.__cuda_array_interface__ = {
             "version": 3, "shape": shape, "typestr": "<f2", "data": (int(address), False), "strides": None,
         }  # fmt: skip
 
-    return torch.as_tensor(Shared(), device="cuda")
+
+def as_tensor(torch: Any, address: Any, shape: tuple[int, ...]) -> Any:
+    return torch.as_tensor(Shared(address, shape), device="cuda")
 
 
 class Turns:

@@ -7,10 +7,10 @@
 #include <cuda_fp16.h>
 
 constexpr int THREADS = 128, WARPS = THREADS / 32;
-constexpr int LANES = HEAD / 8;           // lanes that share a key: 16 bytes each
-constexpr int GROUPS = THREADS / LANES;   // groups of so many lanes
-constexpr int AHEAD = 4;                  // keys whose loads a group has in flight together, and as many values
-constexpr float LEAST = -1e30f;           // below every score, and still finite: the difference of two is 0, not NaN
+constexpr int LANES = HEAD / 8;          // lanes that share a key: 16 bytes each
+constexpr int GROUPS = THREADS / LANES;  // groups of so many lanes
+constexpr int AHEAD = 4;                 // keys whose loads a group has in flight together, and as many values
+constexpr float LEAST = -1e30f;          // below every score, and still finite: the difference of two is 0, not NaN
 constexpr unsigned ALL = 0xffffffff;
 
 // --8<-- [start:cache]
@@ -226,7 +226,8 @@ __global__ void decode_v2(const __half* q, const __half* keys, const __half* val
 }
 
 // Block (head, row), a thread per element: the parts that hold keys, each restated for the common maximum.
-__global__ void decode_merge(const float* o, const float2* stats, const int* length, __half* out, int parts, int chunk) {
+__global__ void decode_merge(const float* o, const float2* stats, const int* length, __half* out, int parts,
+                             int chunk) {
     const size_t at = (size_t)blockIdx.y * gridDim.x + blockIdx.x;
     const int used = (length[blockIdx.y] + chunk - 1) / chunk;
     float top = LEAST, sum = 0, value = 0;

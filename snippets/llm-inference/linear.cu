@@ -19,11 +19,11 @@ __device__ void mma(float (&c)[4], unsigned a0, unsigned a1, unsigned a2, unsign
 
 // Where y goes: only what its use needs is set.
 struct Outputs {
-    float* wide;                       // LOGITS: y; RESIDUAL: y is added to it
-    __half* half;                      // GELU: the activations; CACHE: the queries
-    __half *keys, *values;             // CACHE
+    float* wide;                              // LOGITS: y; RESIDUAL: y is added to it
+    __half* half;                             // GELU: the activations; CACHE: the queries
+    __half *keys, *values;                    // CACHE
     const int *tables, *sequence, *position;  // of each row: its pages, its sequence and its place in that
-    int heads, kv_heads, most, page;  // page 0: the cache is contiguous
+    int heads, kv_heads, most, page;          // page 0: the cache is contiguous
 };
 
 // --8<-- [start:put]
@@ -99,10 +99,10 @@ __device__ void multiply(const __half* __restrict__ W, const __half* __restrict_
 }
 // --8<-- [end:linear]
 
-#define LINEAR(name, use, tiles)                                                                                      \
-    __global__ void __launch_bounds__(32 * WARPS) name(const __half* W, const __half* x, const float* bias,           \
-                                                       Outputs to, int rows, int N, int K) {                          \
-        multiply<use, tiles>(W, x, bias, to, rows, N, K);                                                             \
+#define LINEAR(name, use, tiles)                                                                        \
+    __global__ void __launch_bounds__(32 * WARPS)                                                       \
+        name(const __half* W, const __half* x, const float* bias, Outputs to, int rows, int N, int K) { \
+        multiply<use, tiles>(W, x, bias, to, rows, N, K);                                               \
     }
 
 extern "C" {
@@ -111,7 +111,6 @@ LINEAR(linear_logits, LOGITS, TILES)
 LINEAR(linear_gelu, GELU, 1)
 LINEAR(linear_residual, RESIDUAL, 1)
 LINEAR(linear_cache, CACHE, 1)
-
 
 // --8<-- [start:rest]
 // x = the embedding of each row's token and of its position. A block per row.

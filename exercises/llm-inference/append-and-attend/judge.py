@@ -91,8 +91,8 @@ SENTENCES = {
     "overflow": {
         "en": "{size}: out[{s}] is not finite. The largest score of this sequence is {top}; expf is infinite above "
         "88.7 and 0 below -104. Subtract the largest score so far",
-        "zh": "{size}：out[{s}] 不是有限值。这个序列最大的分数是 {top}，而 expf 在 88.7 以上是无穷大，在 -104 以下是 0。"
-        "请减去目前最大的分数",
+        "zh": "{size}：out[{s}] 不是有限值。这个序列最大的分数是 {top}，而 expf 在 88.7 以上是无穷大，"
+        "在 -104 以下是 0。请减去目前最大的分数",
     },
     "new-token-unseen": {
         "en": "{size}: out[{s}] is the attention over the {n} old tokens only. A token also sees itself: {n} + 1 keys",

@@ -103,7 +103,8 @@ SENTENCES = {
     "not-restated": {
         "en": "{size}: out[{s}] adds up the parts of the warps as they are. Each refers to its own maximum: multiply "
         "by e^(its maximum - the largest) first",
-        "zh": "{size}：out[{s}] 直接相加了各线程束的结果。它们是相对各自的最大值算的：要先乘以 e^(自己的最大值 - 总的最大值)",
+        "zh": "{size}：out[{s}] 直接相加了各线程束的结果。它们是相对各自的最大值算的："
+        "要先乘以 e^(自己的最大值 - 总的最大值)",
     },
     "sums-not-restated": {
         "en": "{size}: out[{s}]: the warps' values are restated for the common maximum, and their sums are not",

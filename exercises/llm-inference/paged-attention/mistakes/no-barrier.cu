@@ -17,15 +17,15 @@ __global__ void attend(const float* q, const float* k, const float* v, const int
             top = next;
         }
     }
-    values[warp][c] = value;  // <-- here
+    values[warp][c] = value;                         // <-- here
     if (c == 0) tops[warp] = top, sums[warp] = sum;  // <-- here
     if (warp > 0) return;
     top = fmaxf(fmaxf(tops[0], tops[1]), fmaxf(tops[2], tops[3]));  // <-- here
     sum = value = 0;
     for (int w = 0; w < 4; w++) {
         float factor = expf(tops[w] - top);  // <-- here
-        sum += sums[w] * factor;  // <-- here
-        value += values[w][c] * factor;  // <-- here
+        sum += sums[w] * factor;             // <-- here
+        value += values[w][c] * factor;      // <-- here
     }
     out[s * 32 + c] = value / sum;  // <-- here
 }
