@@ -44,7 +44,7 @@ class Config:
         return 2 * self.layers * self.kv_heads * self.d * 2
 
     def step_bytes(self, batch: int, tokens: int) -> int:
-        """What a step must read for `batch` sequences with so many tokens in the cache each: weights once, caches."""
+        """What a step must read for `batch` sequences with `tokens` tokens in each cache: weights once, every cache."""
         return 2 * self.weights + batch * tokens * self.token_bytes
 
 
