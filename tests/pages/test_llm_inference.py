@@ -72,7 +72,7 @@ BROKEN = [  # (program, what is broken, file, what stands there, what to write i
      "max(1, length[blockIdx.y] / chunk)"),
     ("attend.py", "parts are added as they are", "decode.cu", "factor = exp2f(one.x - top);", "factor = 1;"),
     ("attend.py", "the first page serves for all", "decode.cu", "table[j / page] * heads", "table[0] * heads"),
-    ("serve.py", "the key is one place too early", "linear.cu", "j = to.position[m],", "j = max(1, to.position[m]) - 1,"),
+    ("serve.py", "the key is a place early", "linear.cu", "j = to.position[m],", "j = max(1, to.position[m]) - 1,"),
     ("serve.py", "a batch writes into one cache", "linear.cu", "s = to.sequence[m];", "s = 0 * to.sequence[m];"),
     ("serve.py", "keys of another head", "linear.cu", "head = (n - queries) % wide / HEAD,", "head = 0,"),
 ]  # fmt: skip
