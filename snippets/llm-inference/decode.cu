@@ -9,7 +9,7 @@
 constexpr int THREADS = 128, WARPS = THREADS / 32;
 constexpr int LANES = HEAD / 8;          // lanes that share a key: 16 bytes each
 constexpr int GROUPS = THREADS / LANES;  // groups of so many lanes
-constexpr int AHEAD = 4;                 // keys whose loads a group has in flight together, and as many values
+constexpr int AHEAD = 4;                 // keys that a group takes per turn, with their values
 constexpr float LEAST = -1e30f;          // below every score, and still finite: the difference of two is 0, not NaN
 constexpr unsigned ALL = 0xffffffff;
 
