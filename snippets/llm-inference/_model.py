@@ -1,12 +1,12 @@
 """A decoder of GPT-2's form with random weights: in float64 over a whole text, and on the device with a cache."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pycuda.driver as cuda
 import warpbench as wb
 from _decode import LOG2E, THREADS, Ready
+from _shapes import Config
 
 CHUNK = 64  # keys per part: fixed, so that a query's sums do not depend on how long other sequences are
 OUTPUTS = np.dtype(
@@ -15,42 +15,6 @@ OUTPUTS = np.dtype(
     align=True,
 )
 built: dict[tuple, Any] = {}
-
-
-# --8<-- [start:config]
-@dataclass(frozen=True)
-class Config:
-    layers: int
-    heads: int
-    kv_heads: int
-    d: int
-    vocabulary: int
-    context: int
-
-    @property
-    def width(self) -> int:
-        return self.heads * self.d
-
-    @property
-    def weights(self) -> int:
-        """Numbers that every token multiplies: four matrices per layer, biases and norms, and the output layer."""
-        width, qkv = self.width, self.width + 2 * self.kv_heads * self.d
-        layer = width * qkv + qkv + width * width + width + 8 * width * width + 5 * width + 4 * width
-        return self.layers * layer + 2 * width + self.vocabulary * width
-
-    @property
-    def token_bytes(self) -> int:
-        """What one token adds to the cache: a key and a value per layer and head of keys, in fp16."""
-        return 2 * self.layers * self.kv_heads * self.d * 2
-
-    def step_bytes(self, batch: int, tokens: int) -> int:
-        """What a step must read for `batch` sequences with `tokens` tokens in each cache: weights once, every cache."""
-        return 2 * self.weights + batch * tokens * self.token_bytes
-
-
-GPT2 = Config(12, 12, 12, 64, 50257, 1024)
-SMALL = Config(2, 4, 2, 64, 300, 160)
-# --8<-- [end:config]
 
 
 def draw_weights(config: Config, seed: int) -> dict[str, Any]:

@@ -10,13 +10,10 @@ import pycuda.autoprimaryctx  # noqa: F401
 import pycuda.driver as cuda
 import warpbench as wb
 from _decode import Ready
-from _model import GPT2, SMALL, Config, Decoder, draw_weights, logits_of
+from _model import Decoder, draw_weights, logits_of
+from _shapes import BATCHES, GPT2, SMALL, Config
 
 SEED = 1126
-BATCHES = (1, 2, 4, 8, 16, 32, 64)
-RATE = 4.2e12  # bytes per second, of a copy on an H200: for bounds before anything is measured
-LLAMA_LAYERS, LLAMA_WIDTH, LLAMA_D = 32, 4096, 128  # of Llama 3 8B; its 8 heads of keys have 1024 columns in all
-LLAMA_WEIGHTS = LLAMA_LAYERS * LLAMA_WIDTH * (2 * 4096 + 2 * 1024 + 3 * 14336 + 2) + LLAMA_WIDTH * (128256 + 1)
 PAGE = 16
 
 
@@ -113,29 +110,6 @@ def check_all(rng: np.random.Generator, config: Config) -> None:
     model = check_pages(config, weights, texts, together)
     whole = len(texts) * config.context * config.token_bytes
     print(f"pages of {PAGE}: the same bits, {model.cache_bytes / whole:.0%} of the contiguous cache's bytes")
-
-
-# --- Bounds ----------------------------------------------------------------------------------------------------------
-
-
-# --8<-- [start:bounds]
-def bound(weight_bytes: float, token_bytes: float, tokens: int, batch: int) -> float:
-    """Tokens per second at which the weights, read once, and all caches pass at RATE."""
-    return batch * RATE / (weight_bytes + batch * tokens * token_bytes)
-
-
-def record_bounds() -> None:
-    batches = [float(b) for b in BATCHES]
-    for tokens in (0, 128, 1024):
-        rates = [bound(2 * GPT2.weights, GPT2.token_bytes, tokens, b) for b in BATCHES]
-        wb.series(f"bound.gpt2.n{tokens}", batches, rates, x_unit="count", unit="1/s")
-    for name, heads in (("mha", 32), ("gqa", 8), ("mqa", 1)):
-        per_token = 2 * LLAMA_LAYERS * heads * LLAMA_D * 2
-        rates = [bound(2 * LLAMA_WEIGHTS, per_token, 8192, b) for b in BATCHES]
-        wb.series(f"bound.llama.{name}", batches, rates, x_unit="count", unit="1/s")
-
-
-# --8<-- [end:bounds]
 
 
 # --- Times -----------------------------------------------------------------------------------------------------------
@@ -261,7 +235,6 @@ if __name__ == "__main__":
     wb.needs("8.0")
     print(f"device: {wb.device()['name']}")
     check_all(generator, SMALL)
-    record_bounds()
     if wb.is_gpu():
         wb.needs(memory=8 * 2**30)
         measure(generator)
