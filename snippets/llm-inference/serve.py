@@ -27,7 +27,7 @@ def bits(x: np.ndarray) -> np.ndarray:
 def check_norm(got: np.ndarray, want: np.ndarray, what: str) -> None:
     """Activations are rounded to fp16 some ten times per layer: so much of the length of the logits may be lost."""
     lost = np.linalg.norm(got.astype(np.float64) - want) / np.linalg.norm(want)
-    wb.check(lost, np.float64(0), 0.02, what)
+    wb.check(lost, np.float64(0), 0.004, what)
 
 
 # --8<-- [start:cached]
