@@ -13,7 +13,7 @@ def inputs(random, rows, most):
     length[0], length[-1] = 0, most - 1
     q = draw((rows, D)) * np.where(np.arange(rows) % 3 == 1, 60, 1.5)[:, None]
     k, v = draw((rows, most, D)), draw((rows, most, D))
-    named = {"q": q, "new_k": draw((rows, D)), "new_v": draw((rows, D)), "k": k, "v": v}
+    named = {"q": q, "kv": draw((rows, 2, D)), "k": k, "v": v}
     return {name: x.astype(np.float32) for name, x in named.items()} | {"length": length, "most": most}
 
 
@@ -36,14 +36,14 @@ def attend(q, k, v, count, restate=(1, 1), divide=D**0.5):
     return out
 
 
-def reference(q, new_k, new_v, k, v, length, most):
-    k, v = append(k, new_k, length), append(v, new_v, length)
+def reference(q, kv, k, v, length, most):
+    k, v = append(k, kv[:, 0], length), append(v, kv[:, 1], length)
     return {"k": k.astype(float), "v": v.astype(float), "out": attend(q, k, v, length + 1)}
 
 
-def scale(q, new_k, new_v, k, v, length, most):
+def scale(q, kv, k, v, length, most):
     """A score is off by a few roundings of its terms, and a weight by that share; the sums add one per key."""
-    k, v = append(k, new_k, length), append(v, new_v, length)
+    k, v = append(k, kv[:, 0], length), append(v, kv[:, 1], length)
     terms = np.array([(np.abs(k[s, : n + 1]) @ np.abs(q[s])).max() / D**0.5 for s, n in enumerate(length)])
     size = attend(q, k, np.abs(v), length + 1)
     return {"k": np.zeros_like(k), "v": np.zeros_like(v), "out": size * (4 + length / 8 + 3 * terms)[:, None]}
@@ -54,7 +54,7 @@ def about_overflow(failure):
     if failure.name != "out":
         return None
     g = failure.inputs
-    k = append(g["k"], g["new_k"], g["length"])
+    k = append(g["k"], g["kv"][:, 0], g["length"])
     tops = np.array([(k[s, : n + 1].astype(float) @ g["q"][s]).max() / D**0.5 for s, n in enumerate(g["length"])])
     bad = ~np.isfinite(failure.got.reshape(len(tops), D)).all(1)
     if not bad.any() or (np.abs(tops[bad]) < 87).any():
@@ -67,7 +67,8 @@ def about_keys(failure):
     if failure.name != "out":
         return None
     g = failure.inputs
-    k, v, n = append(g["k"], g["new_k"], g["length"]), append(g["v"], g["new_v"], g["length"]), g["length"]
+    n = g["length"]
+    k, v = append(g["k"], g["kv"][:, 0], n), append(g["v"], g["kv"][:, 1], n)
     wide = failure.got.reshape(len(n), D)
     wrong = failure.wrong.reshape(len(n), D).any(1)
     guesses = {
@@ -119,8 +120,7 @@ SENTENCES = {
 }
 
 exercise = Exercise(
-    kernel="void step(const float* q, const float* new_k, const float* new_v, float* k, float* v, "
-    "const int* length, float* out, int most)",
+    kernel="void step(const float* q, const float* kv, float* k, float* v, const int* length, float* out, int most)",
     sizes=Sizes([(3, 2), (4, 5), (5, 17), (4, 33), (6, 40), (3, 64)]),
     inputs=inputs,
     reference=reference,

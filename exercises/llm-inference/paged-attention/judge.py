@@ -16,14 +16,14 @@ def inputs(random, rows, pages):
     order = order.reshape(rows, pages)
     order[np.arange(pages) * PAGE >= length[:, None]] = -1
     q = draw((rows, D)) * np.where(np.arange(rows) % 3 == 1, 60, 1.5)[:, None]
-    k, v = draw((pool, PAGE, D)), draw((pool, PAGE, D))
-    named = {name: x.astype(np.float32) for name, x in {"q": q, "k": k, "v": v}.items()}
+    named = {"q": q.astype(np.float32), "pool": draw((pool, 2, PAGE, D)).astype(np.float32)}
     return named | {"table": order, "length": length, "pages": pages}
 
 
-def gather(pool, table, length):
-    """The rows of each sequence, one behind the other; a page that is not there counts as page 0."""
-    return [pool[np.maximum(t, 0)].reshape(-1, D)[:n].astype(float) for t, n in zip(table, length, strict=True)]
+def gather(pool, which, table, length):
+    """Keys (0) or values (1) of each sequence, one behind the other; a page that is not there counts as page 0."""
+    found = zip(table, length, strict=True)
+    return [pool[np.maximum(t, 0), which].reshape(-1, D)[:n].astype(float) for t, n in found]
 
 
 def attend(q, keys, values, merged="restated"):
@@ -42,13 +42,13 @@ def attend(q, keys, values, merged="restated"):
     return out
 
 
-def reference(q, k, v, table, length, pages):
-    return {"out": attend(q, gather(k, table, length), gather(v, table, length))}
+def reference(q, pool, table, length, pages):
+    return {"out": attend(q, gather(pool, 0, table, length), gather(pool, 1, table, length))}
 
 
-def scale(q, k, v, table, length, pages):
+def scale(q, pool, table, length, pages):
     """A score is off by a few roundings of its terms, and a weight by that share; the sums add one per key."""
-    keys, values = gather(k, table, length), gather(v, table, length)
+    keys, values = (gather(pool, which, table, length) for which in (0, 1))
     terms = np.array([(np.abs(one) @ np.abs(q[s])).max() / D**0.5 for s, one in enumerate(keys)])
     size = attend(q, keys, [np.abs(one) for one in values])
     return {"out": size * (4 + length / 8 + 3 * terms)[:, None]}
@@ -71,7 +71,8 @@ def about_pages(failure):
         "values-not-restated": (table, n, "values"),
     }
     for name, (pages_of, count, merged) in guesses.items():
-        other = attend(g["q"], gather(g["k"], pages_of, count), gather(g["v"], pages_of, count), merged)
+        keys, values = (gather(g["pool"], which, pages_of, count) for which in (0, 1))
+        other = attend(g["q"], keys, values, merged)
         if np.allclose(got[wrong], other[wrong], rtol=2e-2, atol=1e-4):
             s = int(np.argmax(wrong))
             about = {"s": s, "n": int(n[s]), "last": int(-(-n[s] // PAGE) - 1), "rest": int((n[s] - 1) % PAGE + 1)}
@@ -117,8 +118,7 @@ SENTENCES = {
 }
 
 exercise = Exercise(
-    kernel="void attend(const float* q, const float* k, const float* v, const int* table, const int* length, "
-    "float* out, int pages)",
+    kernel="void attend(const float* q, const float* pool, const int* table, const int* length, float* out, int pages)",
     sizes=Sizes([(2, 1), (3, 2), (4, 4), (5, 5), (4, 9), (3, 13)]),
     inputs=inputs,
     reference=reference,
