@@ -73,7 +73,7 @@ def about_pages(failure):
     for name, (pages_of, count, merged) in guesses.items():
         keys, values = (gather(g["pool"], which, pages_of, count) for which in (0, 1))
         other = attend(g["q"], keys, values, merged)
-        if np.allclose(got[wrong], other[wrong], rtol=2e-2, atol=1e-4):
+        if np.allclose(got, other, rtol=1e-2, atol=1e-3):  # the rows that happen to be right, too
             s = int(np.argmax(wrong))
             about = {"s": s, "n": int(n[s]), "last": int(-(-n[s] // PAGE) - 1), "rest": int((n[s] - 1) % PAGE + 1)}
             section = "llm-inference#v2" if "restated" in name else "llm-inference#pages"
