@@ -64,8 +64,7 @@ __global__ void edge_planes(const u8* labels, float* edges, int h, int w) {
     const u8* map = labels + (size_t)image * h * w;
     u8 label = map[y * w + x];
     bool edge = __popc(neighbours(map, x, y, h, w)) > 1;
-    for (int c = 0; c < CLASSES; ++c)
-        edges[(((size_t)image * CLASSES + c) * h + y) * w + x] = edge && label == c;
+    for (int c = 0; c < CLASSES; ++c) edges[(((size_t)image * CLASSES + c) * h + y) * w + x] = edge && label == c;
 }
 // --8<-- [end:v1]
 

@@ -38,9 +38,7 @@ class Metrics:
     def count(self) -> None:
         arrays = self.at["truth"], self.at["guess"], self.at["counts"]
         grid = (-(-self.w // 32), -(-self.h // 8), self.images)
-        self.functions["boundary_counts"](
-            *arrays, np.int32(self.h), np.int32(self.w), grid=grid, block=(32, 8, 1)
-        )
+        self.functions["boundary_counts"](*arrays, np.int32(self.h), np.int32(self.w), grid=grid, block=(32, 8, 1))
 
     def read_counts(self) -> np.ndarray:
         got = np.empty((KINDS, CLASSES), np.uint32)

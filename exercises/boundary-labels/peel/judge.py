@@ -1,4 +1,4 @@
-"""Erosion after erosion in one block: in which one a pixel disappears. That is its chessboard distance to the outside."""
+"""Erosion after erosion in one block: in which one a pixel disappears, its chessboard distance to the outside."""
 
 import numpy as np
 from warpjudge import Budget, Cause, Exercise, Launch, Sizes

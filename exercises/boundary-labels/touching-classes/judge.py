@@ -50,7 +50,7 @@ def wrapped(labels, h, w):
     for dy in (-1, 0, 1):
         for dx in (-1, 0, 1):
             to = at + dy * w + dx
-            other = np.where((0 <= to) & (to < h * w), own[np.clip(to, 0, h * w - 1)], VOID)
+            other = np.where((to >= 0) & (to < h * w), own[np.clip(to, 0, h * w - 1)], VOID)
             found = np.where((own != VOID) & (other != own) & (other != VOID), own, found)
     return found
 
@@ -77,7 +77,7 @@ RULES = {
     "no-diagonals": (
         lambda *a: marked(*a, touching, lambda dy, dx: dy * dx == 0),
         "boundary-labels#laplacian",
-        "pixel {i} is not marked, although a diagonal neighbour has another class: there are eight neighbours, not four",
+        "pixel {i} is not marked, although a diagonal neighbour has another class: a pixel has eight neighbours",
         "像素 {i} 没有标出，但它的斜向邻居属于另一类：邻居有八个，不是四个",
     ),
     "by-number": (

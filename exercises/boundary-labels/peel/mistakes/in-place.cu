@@ -13,7 +13,7 @@ __global__ void peel(const unsigned char* mask, int* round, int h, int w) {
         bool next = now;
         for (int dy = 0; dy < 3; ++dy)
             for (int dx = 0; dx < 3; ++dx) next = next && alive[y + dy][x + dx];  // <-- here
-        alive[y + 1][x + 1] = next;  // <-- here
+        alive[y + 1][x + 1] = next;                                               // <-- here
         if (now) last = r;
         now = next;
     }
