@@ -55,7 +55,7 @@ def another_rule(failure):
          "像素 {i} 消失得太晚：图像之外被当成了掩码；这里图像之外是 0，所以边框会被腐蚀"),
     )  # fmt: skip
     for name, wrong, section, en, zh in rules:
-        if np.array_equal(failure.got, wrong) and (name != "two-at-once" or steps.max() > 2):
+        if np.array_equal(failure.got, wrong) and steps.max() > 1:
             return Cause(name, {"i": i}, {"en": "{size}: " + en, "zh": "{size}：" + zh}, section)
     return None
 
