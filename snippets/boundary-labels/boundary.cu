@@ -78,7 +78,7 @@ __global__ void class_sets(const u8* labels, u32* sets, int h, int w) {
 // --8<-- [end:v2]
 
 // --8<-- [start:row]
-struct Four {
+struct alignas(16) Four {
     u32 of[4];
 };
 
