@@ -102,7 +102,7 @@ def validate(book: Book) -> Callable[[Path], None]:
     def run(site: Path) -> None:
         command = [tools.node(), str(Path(__file__).with_name("validate.mjs"))]
         done = subprocess.run(
-            [*command, str(tools.modules(book)), str(site)], capture_output=True, encoding="utf-8", timeout=280
+            [*command, str(tools.modules(book)), str(site)], capture_output=True, encoding="utf-8", timeout=800
         )
         assert done.returncode == 0, done.stderr
         told(json.loads(done.stdout))
