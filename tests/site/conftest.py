@@ -45,7 +45,9 @@ says.zh = "一起执行的线程。"
 
 @pytest.fixture(scope="session")
 def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole site, as `make site` builds it: once for all of pytest's processes."""
+    """The whole site, as `make site` builds it: once for all of pytest's processes. Or that in $WARPBOOK_SITE."""
+    if built := os.environ.get("WARPBOOK_SITE"):
+        return Path(built).resolve(strict=True)
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # each has a folder of its own in it
