@@ -276,7 +276,7 @@ def main() -> int:
         import triton
         import triton.runtime.cache
 
-        triton.runtime.cache.triton_key = lambda: ""  # of a cache that is this answer's alone; Triton hashes itself for it
+        triton.runtime.cache.triton_key = lambda: ""  # names a cache that is this answer's alone
         Screen(tree, triton).look()
         check_signature(tree, job)
         close_fence(folder)

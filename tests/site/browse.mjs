@@ -100,7 +100,7 @@ async function whole({ page, told }, axe, languages, language, scheme) {
   if (shown.alternates !== [...languages, "x-default"].sort().join()) told(`hreflang names ${shown.alternates}`);
   if (shown.missing) told(`${shown.missing} numbers missing`);
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] })); // all rules; only these in full
+  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"], selectors: false })); // all rules; only these in full
   for (const { id, nodes } of violations)
     told(`axe: ${id}: ${nodes.length}: ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary?.split("\n")[1] ?? ""}`);
 }

@@ -39,7 +39,7 @@ PROGRAMS = [
     BOOK.snippets / name
     for name in ("reduction/shuffles.py", "programming-model/async_error.py", "flash-attention/wgmma.py")
 ]
-# Articles whose notebooks run in Jupyter, with everything that notebooks have; of the others that they would run the same.
+# Articles whose notebooks run in Jupyter: between them they have everything that notebooks have.
 RUN = ("start", "programming-model", "triton", "torch-operator", "automata", "pagerank")
 ARTICLES = [path.stem for path in BOOK.in_reading_order("en") if Page(BOOK, path).python]
 
@@ -209,7 +209,7 @@ def lines_of(path: Path) -> list[str]:
 def unpack_in(folder: Path, codes: list[str]) -> None:
     """Write what the helpers' cell and those with kernels write, with nothing but Python."""
     kernels = [code for code in codes if code.startswith("%%writefile")]
-    unpacking = "\nunpack()".join(codes[1].split("\nunpack()")[:1] + [""])  # without what asks IPython for magics
+    unpacking = codes[1].partition("\nunpack()")[0] + "\nunpack()"  # without what then asks IPython for magics
     done = subprocess.run([sys.executable, "-I", "-c", unpacking], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for code in kernels:
