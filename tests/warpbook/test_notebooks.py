@@ -210,7 +210,8 @@ def unpack_in(folder: Path, codes: list[str]) -> None:
     """Write what the helpers' cell and those with kernels write, with nothing but Python."""
     kernels = [code for code in codes if code.startswith("%%writefile")]
     unpacking = codes[1].partition("\nunpack()")[0] + "\nunpack()"  # without what then asks IPython for magics
-    done = subprocess.run([sys.executable, "-I", "-c", unpacking], cwd=folder, capture_output=True, text=True)
+    command = [sys.executable, "-I", "-"]
+    done = subprocess.run(command, input=unpacking, cwd=folder, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     for code in kernels:
         head, _, rest = code.partition("\n")
