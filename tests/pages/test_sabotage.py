@@ -35,7 +35,7 @@ PROGRAMS = [
     if not records.measures_cpu(path)  # no kernels; tests/pages/test_cpu.py breaks their C
 ]
 PAGES = [BOOK.relative(path) for path in BOOK.pages("en") if Page(BOOK, path).python]
-WAIT = {"snippets/scan/lookback.py"}  # for ever, as soon as a store is missing; whole, its one launch here takes 0.2 s
+WAIT = {"snippets/scan/lookback.py"}  # for ever, as soon as a store is missing; whole, its one launch here takes 0.03 s
 
 
 def has_gradient(name: str) -> bool:
