@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from warpbook import reads
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, explain, here
 
 
@@ -285,6 +286,7 @@ def shard(text: str) -> tuple[int, int]:
     return int(i), int(n)
 
 
+@reads.settled()
 def claims(book: Book, devices: list[str], release: bool) -> int:
     from warpbook.records import claims, records
 
@@ -310,6 +312,7 @@ def links(book: Book, site: Path, outside: bool) -> int:
     return 1 if wrong else 0
 
 
+@reads.settled()
 def check(book: Book, with_style: bool) -> int:
     from warpbook.check import style
     from warpbook.check.checks import problems, waiting

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import markdown
 
+from warpbook import reads
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.check import page_links, search_rank
 from warpbook.check.page_links import Rendered
@@ -37,6 +38,7 @@ NOTE = re.compile(r"^[ ]{0,3}\[\^([^\]]+)\]:")
 REFERENCE = re.compile(r"\[\^([^\]\s]+)\](?!:)")
 
 
+@reads.settled()
 def problems(book: Book, devices: list[str]) -> list[str]:
     """One line for each thing wrong, each once: what was found first stands first."""
     out: list[str] = []
@@ -148,13 +150,14 @@ def description_faults(name: str, description: str, language: str, known: dict[s
 
 def unlisted_changes(book: Book) -> list[str]:
     """One line for each page that docs/changes.toml has no entry of; none where there is no such file."""
-    if not (book.docs / changes.FILE).exists():
+    if not reads.exists(book.docs / changes.FILE):
         return []
     listed = {page for change in changes.read(book) for page in change.pages}
     pages = (path.relative_to(book.docs / "en").with_suffix("").as_posix() for path in book.pages("en"))
     return [f"{page}: add an entry to docs/{changes.FILE}" for page in pages if page not in listed]
 
 
+@reads.settled()
 def waiting(book: Book, devices: list[str]) -> list[str]:
     """One line for each article of which a GPU has not run everything: no problem, and no reason to hold back."""
     found = []

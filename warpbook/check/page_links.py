@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from warpbook import reads
 from warpbook.blocks import moved
 from warpbook.book import Book
 from warpbook.records.schema import nearest
@@ -67,7 +68,7 @@ def fault(book: Book, language: str, page: Rendered, link: str, anchors: dict[st
     target = posixpath.normpath(posixpath.join(posixpath.dirname(page.source), name)) if name else page.source
     if target not in anchors:
         folder = page.path.parents[page.source.count("/")]
-        if target in MADE or any((root / target).is_file() for root in (folder, book.root)):
+        if target in MADE or any(reads.is_file(root / target) for root in (folder, book.root)):
             return ""
         return f"there is no {book.relative(folder)}/{target}{elsewhere(target, page.source, anchors)}"
     if anchor and anchors[target] and anchor not in anchors[target]:

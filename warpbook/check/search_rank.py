@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from warpbook import toml, tools
+from warpbook import reads, toml, tools
 from warpbook.book import Book, BookError
 from warpbook.check.page_links import Rendered
 from warpbook.site import search
@@ -25,7 +25,7 @@ FIRST = 3  # results that a reader looks at
 def queries(book: Book, language: str) -> dict[str, str]:
     """The page that each query must find; none where there is no such file."""
     path = book.docs / FILE
-    if not path.exists():
+    if not reads.exists(path):
         return {}
     found = toml.parse(toml.read_text(path, f"docs/{FILE}"), f"docs/{FILE}", FORM)
     return dict(found.get(language, {}))
@@ -72,4 +72,4 @@ def material_worker() -> Path:
     import material  # type: ignore[import-untyped]
 
     folder = Path(str(material.__file__)).parent / "templates" / "assets" / "javascripts"
-    return next(path for path in folder.glob("workers/*.js") if search.MATERIALS.search(path.as_posix()))
+    return next(path for path in reads.listed(folder, "workers/*.js") if search.MATERIALS.search(path.as_posix()))

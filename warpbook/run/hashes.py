@@ -12,9 +12,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from warpbook import reads
 from warpbook.book import Book, BookError
 
 KERNEL_SUFFIXES = (".cu", ".cuh", ".cpp")  # C++ that launches kernels counts as they do
@@ -98,13 +100,18 @@ def without_text(node: ast.expr) -> ast.expr:
 def helper_version(book: Book) -> str:
     """VERSION of snippets/warpbench.py, read and not imported; "0" where there is no helper."""
     helper = book.snippets / "warpbench.py"
-    text = helper.read_text("utf-8") if helper.exists() else ""
+    text = reads.text(helper) if reads.exists(helper) else ""
     match = re.search(r"^VERSION(?:\s*:[^=]+)?\s*=\s*(\S+)", text, re.MULTILINE)
     return match[1] if match else "0"
 
 
-def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
+def code_hash(book: Book, codes: Iterable[str], article: str, where: str) -> str:
     """Hash of Python `codes` run in this order, the modules beside them that they import, the files they name."""
+    return hash_of(book, tuple(codes), article, where)
+
+
+@reads.remembered
+def hash_of(book: Book, codes: tuple[str, ...], article: str, where: str) -> str:
     modules, kernels, data = needed(book, codes, article, where)
     python = {**{f"{i}": code for i, code in enumerate(codes)}, **modules}
     parts = [f"warpbench {helper_version(book)}"]
@@ -122,7 +129,7 @@ def normal(name: str, text: str) -> str:
 
 
 def needed(
-    book: Book, codes: list[str], article: str, where: str
+    book: Book, codes: Iterable[str], article: str, where: str
 ) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """The modules beside `codes` that they import, the kernels and the data they name: path from the root to text."""
     modules: dict[str, str] = {}
@@ -138,14 +145,14 @@ def needed(
         for text in texts:
             path = find(book, article, text)
             if path and text.endswith(DATA_SUFFIXES):
-                data[book.relative(path)] = path.read_text("utf-8")
+                data[book.relative(path)] = reads.text(path)
             else:
                 add_kernel(book, path, kernels)
         for name in imports:
             module = module_of(book, article, name)
             key = book.relative(module)
-            if module.is_file() and key not in modules:
-                modules[key] = module.read_text("utf-8")
+            if reads.is_file(module) and key not in modules:
+                modules[key] = reads.text(module)
                 queue.append(modules[key])
     return modules, kernels, data
 
@@ -153,7 +160,7 @@ def needed(
 def module_of(book: Book, article: str, name: str) -> Path:
     """Beside the program, or shared by articles beside warpbench.py, which itself counts through its VERSION."""
     shared = book.snippets / f"{name}.py"
-    return shared if name != "warpbench" and shared.is_file() else book.snippets / article / f"{name}.py"
+    return shared if name != "warpbench" and reads.is_file(shared) else book.snippets / article / f"{name}.py"
 
 
 @lru_cache(maxsize=1024)
@@ -177,14 +184,14 @@ def imported(node: ast.AST) -> list[str]:
 
 def find(book: Book, article: str, name: str) -> Path | None:
     places = (book.snippets / name, book.snippets / article / name, book.root / name)
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if reads.is_file(place)), None)
 
 
 def add_kernel(book: Book, path: Path | None, kernels: dict[str, str]) -> None:
     """Take in a kernel file and the files beside it that it includes."""
     if path is None or book.relative(path) in kernels:
         return
-    text = kernels[book.relative(path)] = path.read_text("utf-8")
+    text = kernels[book.relative(path)] = reads.text(path)
     for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE):
         included = path.parent / name
-        add_kernel(book, included if included.is_file() else None, kernels)
+        add_kernel(book, included if reads.is_file(included) else None, kernels)
