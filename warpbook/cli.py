@@ -316,11 +316,15 @@ def links(book: Book, site: Path, outside: bool) -> int:
 def check(book: Book, with_style: bool) -> int:
     from warpbook.check import style
     from warpbook.check.checks import problems, waiting
+    from warpbook.check.kept import Kept
     from warpbook.source import comments
 
-    found = problems(book, [SOFTCUDA, PRIMARY])
-    for line in [*found, *waiting(book, [PRIMARY]), *comments.left(book)]:
+    kept = Kept(book)
+    found = problems(book, [SOFTCUDA, PRIMARY], kept)
+    left = kept.find("comments left", lambda: comments.left(book))
+    for line in [*found, *waiting(book, [PRIMARY], kept), *left]:
         print(line)
+    kept.write()
     if with_style:
         print("\n".join(style.report(book)))
     print(f"{len(found)} problems" if found else "pages, records and claims are in order")

@@ -55,10 +55,10 @@ def text(path: Path) -> str:
     except (OSError, UnicodeDecodeError):
         note(question, "")
         raise
-    answer = digest(said)
+    of_now = digest(said)
     if settled:
-        settled.texts[place], settled.answers[question] = said, answer
-    note(question, answer)
+        settled.texts[place], settled.answers[question] = said, of_now
+    note(question, of_now)
     return said
 
 
@@ -82,15 +82,20 @@ def listed(folder: Path, pattern: str) -> list[Path]:
 
 
 def asked(question: Question) -> Answer:
+    found = answer(question)
+    note(question, found)
+    return found
+
+
+def answer(question: Question) -> Answer:
+    """The answer of now, or that of the time since which files are settled; noted nowhere."""
     settled = SETTLED.get()
     if settled and question in settled.answers:
-        answer = settled.answers[question]
-    else:
-        answer = looked_up(question)
-        if settled:
-            settled.answers[question] = answer
-    note(question, answer)
-    return answer
+        return settled.answers[question]
+    found = looked_up(question)
+    if settled:
+        settled.answers[question] = found
+    return found
 
 
 def looked_up(question: Question) -> Answer:
@@ -109,9 +114,9 @@ def looked_up(question: Question) -> Answer:
         return ""
 
 
-def note(question: Question, answer: Answer) -> None:
+def note(question: Question, found: Answer) -> None:
     if (notes := NOTES.get()) is not None:
-        notes[question] = answer
+        notes[question] = found
 
 
 @contextmanager
@@ -152,16 +157,7 @@ class Result:
 
 def holds(notes: dict[Question, Answer]) -> bool:
     """Whether each question has the same answer still."""
-    settled = SETTLED.get()
-    for question, answer in notes.items():
-        now = settled.answers.get(question) if settled else None
-        if now is None:
-            now = looked_up(question)
-            if settled and question[0] != "text":
-                settled.answers[question] = now
-        if now != answer:
-            return False
-    return True
+    return all(answer(question) == before for question, before in notes.items())
 
 
 def remembered(function: Callable[P, R]) -> Callable[P, R]:
