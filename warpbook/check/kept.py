@@ -30,29 +30,32 @@ class Kept:
     def __init__(self, book: Book) -> None:
         self.book, self.code = book, code()
         self.before, self.now = dict[str, Any](), dict[str, Any]()
-        self.answers: dict[str, Any] = {}
+        self.answers_before, self.answers = dict[str, Any](), dict[str, Any]()
         try:
             known = json.loads((book.root / FILE).read_text("utf-8"))
             if known["code"] == self.code:
-                self.before, self.answers = dict(known["found"]), dict(known["answers"])
+                self.before, self.answers_before = dict(known["found"]), dict(known["answers"])
         except (OSError, ValueError, KeyError, TypeError):
             pass  # there is none, or it is of another time
 
     def find(self, what: str, make: Callable[[], Any], is_kept: Callable[[Any], bool] = lambda found: not found) -> Any:
         """What `make` finds, as JSON has it, or what it found before; by itself a finding is kept if it is empty."""
         if (old := self.before.get(what)) is not None and self.holds(old["asked"]):
-            self.now[what] = old
+            self.keep(what, old["found"], {one: self.answers_before[one] for one in old["asked"]})
             return old["found"]
         with reads.noted() as notes:
             found = make()
         if is_kept(found):
-            asked = [self.written(question) for question in notes]
-            self.answers.update(zip(asked, map(plain, notes.values()), strict=True))
-            self.now[what] = {"asked": asked, "found": found}
+            self.keep(what, found, {self.written(question): plain(answer) for question, answer in notes.items()})
         return found
 
+    def keep(self, what: str, found: Any, answers: dict[str, Any]) -> None:
+        """Not what was found before, or after, a file was edited while the check ran."""
+        if all(self.answers.setdefault(one, answer) == answer for one, answer in answers.items()):
+            self.now[what] = {"asked": list(answers), "found": found}
+
     def holds(self, asked: Iterable[str]) -> bool:
-        return all(plain(reads.answer(self.question(one))) == self.answers.get(one) for one in asked)
+        return all(plain(reads.answer(self.question(one))) == self.answers_before.get(one) for one in asked)
 
     def written(self, question: reads.Question) -> str:
         kind, place, pattern = question
@@ -64,9 +67,7 @@ class Kept:
 
     def write(self) -> None:
         """Keep what this check has found or found again, and nothing else."""
-        asked = {one for found in self.now.values() for one in found["asked"]}
-        answers = {one: answer for one, answer in self.answers.items() if one in asked}
-        write_cache(self.book.root / FILE, {"code": self.code, "answers": answers, "found": self.now})
+        write_cache(self.book.root / FILE, {"code": self.code, "answers": self.answers, "found": self.now})
 
 
 def plain(answer: reads.Answer) -> Any:

@@ -39,9 +39,19 @@ def normal_kernel(text: str) -> str:
     return "\n".join(line for line in out if line)
 
 
-@lru_cache(maxsize=1024)
 def normal_python(code: str) -> str:
     """The syntax tree as text. Not `ast.dump`, whose form changes with Python's version."""
+    return read_python(code)[0]
+
+
+def named_in(code: str) -> tuple[list[str], list[str]]:
+    """The texts in Python `code` that may name a kernel or a data file, and the modules that it imports."""
+    return read_python(code)[1:]
+
+
+@lru_cache(maxsize=1024)
+def read_python(code: str) -> tuple[str, list[str], list[str]]:
+    """`normal_python` and `named_in` of code that is parsed once."""
 
     def show(node: object) -> str:
         if isinstance(node, ast.AST):
@@ -55,7 +65,12 @@ def normal_python(code: str) -> str:
             return f"[{','.join(map(show, node))}]"
         return repr(node)
 
-    return show(without_words(ast.parse(code)))
+    tree = ast.parse(code)
+    nodes = list(ast.walk(tree))
+    constants = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    texts = list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES + DATA_SUFFIXES)))
+    imports = list(dict.fromkeys(name for node in nodes for name in imported(node)))
+    return show(without_words(tree)), texts, imports
 
 
 def without_words(tree: ast.Module) -> ast.Module:
@@ -161,17 +176,6 @@ def module_of(book: Book, article: str, name: str) -> Path:
     """Beside the program, or shared by articles beside warpbench.py, which itself counts through its VERSION."""
     shared = book.snippets / f"{name}.py"
     return shared if name != "warpbench" and reads.is_file(shared) else book.snippets / article / f"{name}.py"
-
-
-@lru_cache(maxsize=1024)
-def named_in(code: str) -> tuple[list[str], list[str]]:
-    """The texts in Python `code` that may name a kernel or a data file, and the modules that it imports."""
-    nodes = list(ast.walk(ast.parse(code)))
-    constants = (str(node.value) for node in nodes if isinstance(node, ast.Constant))
-    return (
-        list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES + DATA_SUFFIXES))),
-        list(dict.fromkeys(name for node in nodes for name in imported(node))),
-    )
 
 
 def imported(node: ast.AST) -> list[str]:

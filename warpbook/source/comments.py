@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from warpbook import reads, toml
-from warpbook.book import Book
+from warpbook.book import Book, BookError
 from warpbook.source.pages import Line, Page
 
 FILE = "comments.toml"
@@ -231,7 +231,11 @@ def left(book: Book) -> list[str]:
     """One line with the comments that Chinese pages still show in English; none where all are translated."""
     found: dict[str, set[str]] = {}
     for path in book.pages(LANGUAGE):
-        for file, texts in untranslated(book, Page(book, path)).items():
+        try:
+            texts_by_file = untranslated(book, Page(book, path))
+        except BookError:  # of a page that cannot be read: `checks.problems` names it
+            continue
+        for file, texts in texts_by_file.items():
             found.setdefault(file, set()).update(texts)
     count = sum(map(len, found.values()))
     listed = ", ".join(f"{file}: {len(texts)}" for file, texts in sorted(found.items()))
