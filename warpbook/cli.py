@@ -145,8 +145,9 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
         pages = sum(1 for _ in output.rglob("index.html"))
         print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
         from warpbook.check.checks import waiting
+        from warpbook.check.kept import Kept
 
-        print("".join(f"{line}\n" for line in waiting(book, [PRIMARY])), end="")
+        print("".join(f"{line}\n" for line in waiting(book, [PRIMARY], Kept(book))), end="")
     elif options.command == "offline":
         return offline_site(book, options.site or book.root / "site")
     elif options.command == "pdf":

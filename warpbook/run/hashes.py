@@ -39,19 +39,29 @@ def normal_kernel(text: str) -> str:
     return "\n".join(line for line in out if line)
 
 
-def normal_python(code: str) -> str:
-    """The syntax tree as text. Not `ast.dump`, whose form changes with Python's version."""
-    return read_python(code)[0]
+PARSED: dict[str, list[ast.AST]] = {}  # nodes of code that `named_in` has parsed, until `normal_python` changes them
 
 
-def named_in(code: str) -> tuple[list[str], list[str]]:
-    """The texts in Python `code` that may name a kernel or a data file, and the modules that it imports."""
-    return read_python(code)[1:]
+def nodes_of(code: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(code)))
 
 
 @lru_cache(maxsize=1024)
-def read_python(code: str) -> tuple[str, list[str], list[str]]:
-    """`normal_python` and `named_in` of code that is parsed once."""
+def named_in(code: str) -> tuple[list[str], list[str]]:
+    """The texts in Python `code` that may name a kernel or a data file, and the modules that it imports."""
+    nodes = PARSED[code] = nodes_of(code)
+    if len(PARSED) > 64:
+        del PARSED[next(iter(PARSED))]
+    constants = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return (
+        list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES + DATA_SUFFIXES))),
+        list(dict.fromkeys(name for node in nodes for name in imported(node))),
+    )
+
+
+@lru_cache(maxsize=1024)
+def normal_python(code: str) -> str:
+    """The syntax tree as text. Not `ast.dump`, whose form changes with Python's version."""
 
     def show(node: object) -> str:
         if isinstance(node, ast.AST):
@@ -65,20 +75,15 @@ def read_python(code: str) -> tuple[str, list[str], list[str]]:
             return f"[{','.join(map(show, node))}]"
         return repr(node)
 
-    tree = ast.parse(code)
-    nodes = list(ast.walk(tree))
-    constants = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    texts = list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES + DATA_SUFFIXES)))
-    imports = list(dict.fromkeys(name for node in nodes for name in imported(node)))
-    return show(without_words(tree)), texts, imports
+    return show(without_words(PARSED.pop(code, []) or nodes_of(code)))
 
 
-def without_words(tree: ast.Module) -> ast.Module:
-    """The tree without the words for people: docstrings, what is printed, messages of errors, help of options.
+def without_words(nodes: list[ast.AST]) -> ast.AST:
+    """The tree of these nodes without the words for people: docstrings, what is printed, messages, help of options.
 
     Only text goes. What is computed inside an f-string or in an argument stays, and so do format specifications.
     """
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
                 del node.body[0]
@@ -92,7 +97,7 @@ def without_words(tree: ast.Module) -> ast.Module:
             for keyword in node.keywords:
                 if keyword.arg in MESSAGES:
                     keyword.value = without_text(keyword.value)
-    return tree
+    return nodes[0]
 
 
 def without_text(node: ast.expr) -> ast.expr:
