@@ -232,24 +232,21 @@ __global__ void __launch_bounds__(BLOCK)
     Index r = my_row();
     if (r >= rows) return;
     float* row = logits + r * n;
-    int target = label[r];
-    if (target < 0) {  // a row to ignore
-        for (int i = threadIdx.x; i < n / 4; i += THREADS) ((Pack*)row)[i] = {};
-        if (threadIdx.x == 0) loss[r] = 0;
-        return;
-    }
     Share s(row, n);
-    float at = threadIdx.x == 0 ? row[target] : 0;  // read first
+    int target = label[r];  // no load of the row waits for it
+    bool ignored = target < 0;
+    float at = threadIdx.x == 0 && !ignored ? row[target] : 0;  // before the barrier
     Part p = {LOWEST, 0, 0};
 #pragma unroll
     for (int k = 0; k < PACKS; ++k)
-        for (float v : s.pack[k].v) p.m = fmaxf(p.m, place(k) < n / 4 ? v : LOWEST);
-#pragma unroll
-    for (int k = 0; k < PACKS; ++k)
         for (float& v : s.pack[k].v) {
-            p.x += v;
-            p.s += v = place(k) < n / 4 ? expf(v - p.m) : 0;
+            p.x += v;  // beyond the row: 0
+            v = place(k) < n / 4 ? v : LOWEST;
+            p.m = fmaxf(p.m, v);
         }
+#pragma unroll
+    for (Pack& q : s.pack)
+        for (float& v : q.v) p.s += v = expf(v - p.m);  // beyond the row: 0 again
     float own = p.m;
     p = of_row(p);
     float factor = expf(own - p.m) / p.s * weight;
@@ -258,11 +255,11 @@ __global__ void __launch_bounds__(BLOCK)
         if (place(k) >= n / 4) break;
         for (int j = 0; j < 4; ++j) {
             float wanted = smoothing / n + (4 * place(k) + j == target ? 1 - smoothing : 0);
-            s.pack[k].v[j] = s.pack[k].v[j] * factor - wanted * weight;
+            s.pack[k].v[j] = ignored ? 0 : s.pack[k].v[j] * factor - wanted * weight;
         }
         ((Pack*)row)[place(k)] = s.pack[k];
     }
-    if (threadIdx.x == 0) loss[r] = loss_of(p, at, n, smoothing);
+    if (threadIdx.x == 0) loss[r] = ignored ? 0 : loss_of(p, at, n, smoothing);
 }
 // --8<-- [end:classifier]
 

@@ -142,16 +142,26 @@ def check_trilinear(
     if spread:
         steps = np.arange(1, count + 1)[:, None] * np.array([0.8191725134, 0.6710436067, 0.5497004779])
         points = (steps % 1 * (np.array(shape[2::-1]) - 1)).astype(kernels.dtype)
-    wide = [a.astype(np.float64) for a in (grad, grid, points)]
-    unit = kernels.unit * 27 * max(shape)  # the magnitudes of the weights sum to 27 at most; positions are rounded too
-    most = [np.abs(a).max() for a in wide]
-    wb.check(kernels.trilinear(grid, points), reference.trilinear(*wide[1:]), 2 * unit * most[1], "trilinear")
-    got, want = kernels.trilinear_backward(grad, grid, points), reference.trilinear_backward(*wide)
-    terms = max(1, np.bincount(np.ravel_multi_index(reference.cells(*wide[1:])[0].T, shape[2::-1])).max())
-    wb.check(got[0], want[0], 8 * unit * most[0] * terms, "trilinear_backward, grid")
-    wb.check(got[1], want[1], 2 * unit * most[0] * most[1] * shape[3], "trilinear_backward, points")
+    out = kernels.trilinear(grid, points)
+    on_grid, on_points = kernels.trilinear_backward(grad, grid, points)
     fixed = kernels.grid_gradient_fixed(grad, grid, points)
-    wb.check(fixed, want[0], 8 * unit * most[0] * terms, "trilinear_backward_fixed")
+    check_trilinear_results(kernels.unit, (grad, grid, points), out, on_points, (on_grid, fixed))
+
+
+def check_trilinear_results(
+    unit: float, data: Sequence[np.ndarray], out: np.ndarray, on_points: np.ndarray, on_grid: Sequence[np.ndarray]
+) -> None:
+    """`data`: a scene; `on_grid`: its gradient in several ways. Against NumPy in float64."""
+    wide = [a.astype(np.float64) for a in data]
+    shape = data[1].shape
+    unit *= 27 * max(shape)  # the magnitudes of the weights sum to 27 at most; positions are rounded too
+    most = [np.abs(a).max() for a in wide]
+    wb.check(out, reference.trilinear(*wide[1:]), 2 * unit * most[1], "trilinear")
+    want = reference.trilinear_backward(*wide)
+    terms = max(1, np.bincount(np.ravel_multi_index(reference.cells(*wide[1:])[0].T, shape[2::-1])).max())
+    for each in on_grid:
+        wb.check(each, want[0], 8 * unit * most[0] * terms, "the gradient of the grid")
+    wb.check(on_points, want[1], 2 * unit * most[0] * most[1] * shape[3], "the gradient of the points")
 
 
 def check_composite(rng: np.random.Generator, kernels: Kernels, lengths: np.ndarray, padded: int = 0) -> None:

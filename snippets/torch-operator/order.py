@@ -11,23 +11,28 @@ import sys
 import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401
 import warpbench as wb
-from kernels import Kernels, scene
+from kernels import Kernels, check_trilinear_results, scene
 
 ORDERS, REPEATS = 8, 20
 
 
 def results(seed: int) -> dict[str, bytes]:
-    """The bits of each result, for the data that belong to `seed`."""
+    """The bits of each result, right in NumPy's float64 too, for the data that belong to `seed`."""
     rng, kernels = np.random.default_rng(seed), Kernels(np.float32)
     grad, grid, points = scene(rng, np.float32, (4, 4, 4, 8), 2000)
     whole = np.round(grad * 4).astype(np.float32), np.round(points * 4).astype(np.float32) / 4
-    both = kernels.trilinear_backward(grad, grid, points)
+    out, (on_grid, on_points) = kernels.trilinear(grid, points), kernels.trilinear_backward(grad, grid, points)
+    fixed = kernels.grid_gradient_fixed(grad, grid, points)
+    exact, exact_on_points = kernels.trilinear_backward(whole[0], grid, whole[1])
+    check_trilinear_results(kernels.unit, (grad, grid, points), out, on_points, (on_grid, fixed))
+    wholes = whole[0], grid, whole[1]
+    check_trilinear_results(kernels.unit, wholes, kernels.trilinear(grid, whole[1]), exact_on_points, (exact,))
     return {
-        "result": kernels.trilinear(grid, points).tobytes(),
-        "gradient of the points": both[1].tobytes(),
-        "gradient of the grid": both[0].tobytes(),
-        "of the grid, where every sum is exact": kernels.trilinear_backward(whole[0], grid, whole[1])[0].tobytes(),
-        "of the grid, in fixed point": kernels.grid_gradient_fixed(grad, grid, points).tobytes(),
+        "result": out.tobytes(),
+        "gradient of the points": on_points.tobytes(),
+        "gradient of the grid": on_grid.tobytes(),
+        "of the grid, where every sum is exact": exact.tobytes(),
+        "of the grid, in fixed point": fixed.tobytes(),
     }
 
 

@@ -26,10 +26,8 @@ BOOK = here()
 SABOTAGE = Path(__file__).with_name("sabotage")
 KINDS = ("unwritten", "zeros", "nan")
 OF_GRADIENTS = ("sign", "missing", "stale")
-ONLY_REPEATED = {  # compare these kernels with themselves, or take long; kernels.py holds the same ones against float64
-    "snippets/torch-operator/order.py",  # the bits of several runs
-    "snippets/torch-operator/builds.py",  # three builds of an extension
-}
+# Three builds of an extension; kernels.py holds the same kernels against float64.
+TOO_LONG = {"snippets/torch-operator/builds.py"}
 PROGRAMS = [
     BOOK.relative(path)
     for article in BOOK.articles()
@@ -41,7 +39,7 @@ PAGES = [BOOK.relative(path) for path in BOOK.pages("en") if Page(BOOK, path).py
 
 def has_gradient(name: str) -> bool:
     """Whether the program speaks of a backward kernel, and its article has one."""
-    if name in ONLY_REPEATED:
+    if name in TOO_LONG:
         return False
     path = BOOK.root / name
     text = "".join(file.read_text("utf-8") for file in sorted(path.parent.glob("*.cu")))

@@ -143,6 +143,10 @@ def test_the_book_has_no_translation_without_its_comment_and_hardly_a_comment_wi
     assert len(found) <= LEFT, sorted(found)
 
 
+def test_the_books_exercises_have_all_their_comments_in_chinese(book):
+    assert not comments.untranslated_in_exercises(book)
+
+
 def test_the_books_listings_are_the_same_code_in_both_languages(book):
     for folder in sorted(path.parent for path in book.snippets.glob(f"*/{comments.FILE}")):
         for path in sorted(folder.iterdir()):

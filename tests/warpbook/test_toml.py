@@ -13,7 +13,7 @@ import pytest
 from warpbook import toml
 from warpbook.book import Book, BookError
 from warpbook.check import search_rank
-from warpbook.source import changes, glossary, terms, tracks
+from warpbook.source import changes, glossary, origins, techniques, terms, tracks
 
 TERM = {
     "en": "warp",
@@ -29,10 +29,20 @@ GLOSSARY = {
 CHANGES = {"change": [{"date": datetime.date(2026, 11, 1), "pages": ["a"], "en": "New.", "zh": "新。"}]}
 PATHS = {"path": [{"name": "one", "en": "One", "zh": "一", "pages": [], "says": {"en": "First.", "zh": "先。"}}]}
 QUERIES = {"en": {"warp": "a"}, "zh": {"线程束": "a"}}
+ORIGINS = {
+    "blog": [{"name": "b", "en": "B", "zh": "乙"}],
+    "topic": [{"posts": {"b": "Post"}, "page": "a", "more": ["c"], "corrected": {"en": "Wrong.", "zh": "错。"}}],
+    "apart": [{"page": "d", "says": {"en": "Why.", "zh": "为何。"}}],
+}
+TECHNIQUE = {"name": "t", "en": "T", "zh": "丁", "says": {"en": "Buys.", "zh": "换来。"}}
+LEADS = {"taught": ["a#b"], "practised": ["a/c"]}
+TECHNIQUES = {"group": [{"name": "g", "en": "G", "zh": "组", "technique": [TECHNIQUE | LEADS]}]}
 READERS: list[tuple[str, dict[str, Any], Callable[[Book], object]]] = [
     ("changes", CHANGES, changes.read),
     ("glossary", GLOSSARY, glossary.read),
     ("glossary", GLOSSARY, terms.rules),
+    ("origins", ORIGINS, origins.read),
+    ("techniques", TECHNIQUES, techniques.read),
     ("paths", PATHS, lambda book: tracks.ways(book, "en")),
     ("queries", QUERIES, lambda book: search_rank.queries(book, "en")),
 ]
@@ -91,7 +101,7 @@ def test_the_place_is_named(small: Book, write: Callable[[str, str], Any]) -> No
 @pytest.mark.parametrize(("content", "said"), [(b"a = \xff", "not UTF-8 at byte 4"), (b"a =", "Invalid value")])
 def test_what_is_no_toml_is_one_line(small: Book, content: bytes, said: str) -> None:
     (small.root / "docs").mkdir()
-    for name in ("changes", "glossary", "paths", "queries"):
+    for name in {name for name, _, _ in READERS}:
         (small.docs / f"{name}.toml").write_bytes(content)
     for name, _, read in READERS:
         with pytest.raises(BookError, match=rf"^docs/{name}\.toml: {said}"):

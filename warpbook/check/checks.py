@@ -30,7 +30,9 @@ from warpbook.source import (
     describe,
     goals,
     navigation,
+    origins,
     prose,
+    techniques,
     terms,
     tracks,
     translation,
@@ -66,6 +68,8 @@ def problems(book: Book, devices: list[str], kept: Kept | None = None) -> list[s
     found(partial(allowed_html.source_problems, book))
     found(partial(terms.problems, book))
     found(partial(unlisted_changes, book))
+    found(partial(origins.problems, book))
+    found(partial(techniques.problems, book))
     found(partial(goal_problems, book))
     for path in book.pages("zh"):
         found(partial(translation.problems, book, path))

@@ -22,7 +22,8 @@ from warpbook.source import changes, tracks
 SCRIPT = Path(__file__).with_name("print.mjs")
 STYLE = Path(__file__).with_name("print.css")
 LEFT_OUT = {"ledger", "changes"}  # a table of all that the articles say, and what only the site keeps up with
-SECTIONLESS = {"glossary", "errata"}  # pages whose sections the table of contents does not list
+# Pages whose sections the table of contents does not list.
+SECTIONLESS = {"glossary", "errata", "techniques", "origins", "cheat-sheet"}
 LANG = {"en": "en", "zh": "zh-Hans"}
 WORDS = {
     "en": {

@@ -26,7 +26,7 @@ from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, Book, BookError, navig
 from warpbook.new.files import write_together
 from warpbook.records import recorder
 from warpbook.run.run import present_device
-from warpbook.source import changes, comments, describe, translation
+from warpbook.source import changes, comments, describe, origins, translation
 
 TEMPLATE = Path(__file__).with_name("template")
 SNIPPETS = ("twice.cu", "twice.py", "claims.toml", comments.FILE)
@@ -44,6 +44,11 @@ CHANGE = {
     "zh": "新文章：把数组翻倍的核函数受什么限制，更宽的加载能省下什么。",
 }
 
+ORIGIN = {
+    "en": "A draft; say here why the book has it.",
+    "zh": "草稿：请在这里写明为什么收入本书。",
+}
+
 
 @dataclass(frozen=True)
 class Article:
@@ -57,6 +62,11 @@ class Article:
     def page(self) -> str:
         """As the navigation names it."""
         return f"{self.track}/{self.name}.md"
+
+    @property
+    def place(self) -> str:
+        """As the history names it: foundations/hello."""
+        return f"{self.track}/{self.name}"
 
     def sources(self) -> dict[str, str]:
         """Where each file of the template goes, from the book's root."""
@@ -206,7 +216,7 @@ def forced_softcuda() -> Iterator[None]:
 
 
 def listed(book: Book, article: Article) -> dict[Path, bytes]:
-    """Both navigations and the history, with the article in them. Raises BookError."""
+    """Both navigations, the history and the origins, with the article in them. Raises BookError."""
     out = {}
     for language in LANGUAGES:
         path = book.root / CONFIGS[language]
@@ -217,6 +227,10 @@ def listed(book: Book, article: Article) -> dict[Path, bytes]:
     path = book.docs / changes.FILE
     text = path.read_bytes().decode() if path.exists() else ""
     out[path] = in_changes(text, article).encode()
+    found = origins.read(book)
+    if found and not any(article.place in pages for pages in (found.apart, *(one.pages for one in found.topics))):
+        path = book.docs / origins.FILE
+        out[path] = in_origins(path.read_bytes().decode(), article).encode()
     return out
 
 
@@ -268,8 +282,16 @@ def all_pages(config: str) -> list[tuple[str, str]]:
 def in_changes(text: str, article: Article) -> str:
     """docs/changes.toml with the article's first entry above the others."""
     said = "".join(f"{language} = {json.dumps(CHANGE[language], ensure_ascii=False)}\n" for language in LANGUAGES)
-    entry = f'[[change]]\ndate = {changes.today()}\npages = ["{article.page.removesuffix(".md")}"]\n{said}'
+    entry = f'[[change]]\ndate = {changes.today()}\npages = ["{article.place}"]\n{said}'
     head, first, others = text.partition("[[change]]\n")
     made = f"{head}{entry}\n{first}{others}" if first else f"{text.rstrip()}\n\n{entry}".lstrip()
+    tomllib.loads(made)
+    return made
+
+
+def in_origins(text: str, article: Article) -> str:
+    """docs/origins.toml with the article as the last one that no post led to."""
+    said = "".join(f"says.{language} = {json.dumps(ORIGIN[language], ensure_ascii=False)}\n" for language in LANGUAGES)
+    made = f'{text.rstrip()}\n\n[[apart]]\npage = "{article.place}"\n{said}'
     tomllib.loads(made)
     return made

@@ -12,12 +12,24 @@ from warpbook.blocks import ends
 from warpbook.exercises import box, overview
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
-from warpbook.source import changes, comments, errata, glossary, reading, tracks
+from warpbook.source import changes, comments, errata, glossary, origins, reading, techniques, tracks
 from warpbook.source.pages import EXPRESSION, Line
 
 WRITTEN = ("exercise",)  # directives with a name that become Markdown
 # … and those without one.
-LISTS = ("changes", "glossary", "errata", "tracks", "track", "paths", "articles", "exercises", "install")
+LISTS = (
+    "changes",
+    "glossary",
+    "errata",
+    "origins",
+    "techniques",
+    "tracks",
+    "track",
+    "paths",
+    "articles",
+    "exercises",
+    "install",
+)
 
 
 class Sources(Preprocessor):
@@ -52,7 +64,7 @@ class Sources(Preprocessor):
 
 
 def listed(what: str, context: Context) -> str:
-    """Markdown put together from elsewhere: the glossary's terms, all corrections, all changes, reading order."""
+    """Markdown put together from elsewhere: terms, techniques, corrections, changes, origins, reading order."""
     book, language, page = context.book, context.language, context.page
     if what.startswith(box.DIRECTIVE):
         return box.markdown(book, what.removeprefix(box.DIRECTIVE), language, page)
@@ -64,6 +76,10 @@ def listed(what: str, context: Context) -> str:
         return "\n".join(changes.markdown(book, language))
     if what == "glossary":
         return "\n".join(glossary.markdown(book, language))
+    if what == "origins":
+        return "\n".join(origins.markdown(book, language))
+    if what == "techniques":
+        return "\n".join(techniques.markdown(book, language))
     if what != "errata":
         return "\n".join(tracks.markdown(book, what, language, page))
     return "\n".join(

@@ -20,7 +20,7 @@ from warpbook import reads
 from warpbook.book import Book, BookError
 
 KERNEL_SUFFIXES = (".cu", ".cuh", ".cpp")  # C++ that launches kernels counts as they do
-DATA_SUFFIXES = (".csv", ".c")
+DATA_SUFFIXES = (".csv", ".txt", ".c")
 MESSAGES = ("what", "help", "description")  # keywords whose text is for people: wb.check's and argparse's
 # A string, a character, or a comment, whichever begins first.
 CPP_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)

@@ -68,6 +68,7 @@ SKIPPED_CLASSES = {
     "wb-moved",
     "wb-output",
     "wb-programs",
+    "wb-ways",
 }
 VOID = markup.VOID | {"wbr"}
 NAME = re.compile(r"\b(?:cu(?:da)?[A-Z]\w+|__\w+|\w+Idx|\w+Dim|atomic[A-Z]\w*|\w+_async|mma_\w+|wgmma\w*|nv\w+::\w+)")

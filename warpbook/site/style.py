@@ -33,6 +33,7 @@ PARTS = (  # later ones win
     "exercises",
     "labs",
     "home",
+    "whole",
     "screens",
 )
 ADDRESS = "assets/site.css"

@@ -237,6 +237,8 @@ def left(book: Book) -> list[str]:
             continue
         for file, texts in texts_by_file.items():
             found.setdefault(file, set()).update(texts)
+    for file, texts in untranslated_in_exercises(book).items():
+        found[file] = set(texts)
     count = sum(map(len, found.values()))
     listed = ", ".join(f"{file}: {len(texts)}" for file, texts in sorted(found.items()))
     return [f"comments of listings that Chinese pages show in English: {count} ({listed})"] if count else []
@@ -253,4 +255,14 @@ def untranslated(book: Book, page: Page) -> dict[str, list[str]]:
         for one in of_file(book, file):
             if one.text not in known and shown_lines & set(one.numbers) and WORDS.search(one.text):
                 out.setdefault(file, []).append(one.text)
+    return out
+
+
+def untranslated_in_exercises(book: Book) -> dict[str, list[str]]:
+    """By stub or solution: the comments that Chinese pages show in English."""
+    out: dict[str, list[str]] = {}
+    for path in reads.listed(book.root, "exercises/*/*/s*.*"):
+        known, file = table(book, path.parents[1]), book.relative(path)
+        if texts := [one.text for one in of_file(book, file) if one.text not in known and WORDS.search(one.text)]:
+            out[file] = texts
     return out

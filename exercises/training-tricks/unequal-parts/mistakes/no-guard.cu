@@ -1,0 +1,12 @@
+// wrong: out-of-bounds
+__global__ void combine(float* grad, const float* mean, const int* count, int parts, int n) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+    float sum = 0;
+    int total = 0;
+    for (int k = 0; k < parts; ++k) {
+        if (count[k] == 0) continue;
+        sum += count[k] * mean[k * n + i];  // <-- here
+        total += count[k];
+    }
+    grad[i] = sum / total;
+}
