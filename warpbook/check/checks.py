@@ -17,6 +17,7 @@ from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.check import page_links, search_rank
 from warpbook.check.kept import Kept
 from warpbook.check.page_links import Rendered
+from warpbook.exercises import techniques
 from warpbook.exports import plain
 from warpbook.pipeline.extension import parse
 from warpbook.records import claims, lines, records, sass
@@ -32,7 +33,6 @@ from warpbook.source import (
     navigation,
     origins,
     prose,
-    techniques,
     terms,
     tracks,
     translation,
