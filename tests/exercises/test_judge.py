@@ -143,13 +143,18 @@ def test_stop_ends_a_judgement_and_nothing_stays(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     endless = kernel("    while (n > 0) y[0] = clock();")
     with Judge() as judge:
-        found: list[dict[str, Any]] = []
-        thread = threading.Thread(target=lambda: found.append(judge(ONE.folder, endless)))
-        thread.start()
-        assert until(lambda: any(tmp_path.glob("*/check")))
-        judge.stop()
-        thread.join(60)
-        assert [one["verdict"] for one in found] == ["stopped"], "it neither went on to a verdict nor to a time limit"
+        taken = []
+        for _ in range(3):  # where other work has the processors, seconds pass without any of this
+            found: list[dict[str, Any]] = []
+            thread = threading.Thread(target=lambda found=found: found.append(judge(ONE.folder, endless)))
+            thread.start()
+            assert until(lambda: any(tmp_path.glob("*/check")))
+            start = time.monotonic()
+            judge.stop()
+            thread.join(60)
+            taken.append(time.monotonic() - start)
+            assert [one["verdict"] for one in found] == ["stopped"], "it went on to a verdict or to a time limit"
+        assert min(taken) < 2
         assert judge(ONE.folder, ONE.stub)["verdict"] == "wrong", "the next judgement is not stopped"
     assert not list(tmp_path.iterdir())
 

@@ -327,9 +327,15 @@ def test_a_run_shows_outputs(judged: Reader, book: Book) -> None:
 
 
 def test_an_endless_kernel_is_stopped_at_once(judged: Reader) -> None:
-    with running(judged, "judge", source=ENDLESS) as answers:
-        assert judged.ask("stop")[1] == {"stopped": True}
-    assert answers[0][1]["verdict"] == "stopped", "it did not end by itself, at its time limit"
+    """The best of three: where other work has the processors, a second passes without any of this."""
+    taken = []
+    for _ in range(3):
+        with running(judged, "judge", source=ENDLESS) as answers:
+            start = time.monotonic()
+            assert judged.ask("stop")[1] == {"stopped": True}
+            taken.append(time.monotonic() - start)
+        assert answers[0][1]["verdict"] == "stopped", "it did not end by itself, at its time limit"
+    assert min(taken) < 1.5
 
 
 def test_pages_do_not_disturb_each_other(judged: Reader) -> None:
