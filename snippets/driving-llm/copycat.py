@@ -27,7 +27,7 @@ def scenes(rng: np.random.Generator, n: int, set_by_coin: float = 0.0) -> tuple[
 def fit(x: np.ndarray, goes: np.ndarray) -> np.ndarray:
     """Logistic regression by Newton's method."""
     w = np.zeros(x.shape[1])
-    for _ in range(12):
+    for _ in range(8):
         p = 1 / (1 + np.exp(-(x @ w)))
         w += np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x, x.T @ (goes - p))
     return w

@@ -10,7 +10,7 @@ import warpbench as wb
 
 POLICIES, ROUNDS, DRIVES, STEPS = 20, 20, 40, 400  # either kind learns from ROUNDS · DRIVES · STEPS labels
 HORIZONS = [25, 50, 100, 200, 400, 800]
-TESTS, SLIP = 1000, 1e-3  # drives per policy; chance per step that a learner slips
+TESTS, SLIP = 500, 1e-3  # drives per policy; chance per step that a learner slips
 V, DT, WHEELBASE, EDGE = 20.0, 0.05, 2.8, 3.0
 ROWS, COLUMNS, DY, DPSI = 64, 24, 0.1, 0.01
 T95 = 2.093024  # Student's t, 19 degrees of freedom, both sides together 5 %
