@@ -84,7 +84,9 @@ if __name__ == "__main__":
     for name, want in by_theory().items():
         wb.check(mean[name], want, 0.3, name)
     drop = np.array([found["copycat.seen"] - found["copycat.set"] for found in every])
-    wb.value("copycat.loss", drop.mean(), "%", tuple(drop.mean() + T95 * drop.std(ddof=1) / math.sqrt(20) * np.r_[-1, 1]))
+    wb.value(
+        "copycat.loss", drop.mean(), "%", tuple(drop.mean() + T95 * drop.std(ddof=1) / math.sqrt(20) * np.r_[-1, 1])
+    )
     print(f"{'':10}{'recorded':>10}{'by coin':>10}{'stays at green':>16}{'light':>8}{'lead':>8}   (20 seeds)")
     for name in COLUMNS:
         seen, by_coin, waits = (mean[f"{name}.{what}"] for what in ("seen", "set", "waits"))

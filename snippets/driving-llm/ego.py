@@ -83,7 +83,7 @@ def open_loop(rng: np.random.Generator, braking: bool) -> dict[str, float]:
 
 
 def closed_loop(rng: np.random.Generator) -> dict[str, float]:
-    """Share of braking scenes that end in a collision when the planner drives, looking again at every step; in per cent."""
+    """Collisions in per cent of the braking scenes, when the planner drives and looks again at every step."""
     found = {}
     for name, planner in (("human", human), ("blind", blind), ("sighted", sighted)):
         scene, hit = Scene(rng, LOGS, True), np.zeros(LOGS, bool)
@@ -114,7 +114,9 @@ if __name__ == "__main__":
     for name in ("blind", "sighted"):
         found = np.array([[(1 - h) * a[name] + h * b[name] for h in SHARES] for a, b in zip(calm, hard, strict=True)])
         columns = np.array([ends(column) for column in found.T])
-        wb.series(f"{name}.error", 100 * SHARES, columns[:, 0], x_unit="%", unit="1", low=columns[:, 1], high=columns[:, 2])
+        wb.series(
+            f"{name}.error", 100 * SHARES, columns[:, 0], x_unit="%", unit="1", low=columns[:, 1], high=columns[:, 2]
+        )
         for what, errors in (("calm", calm), ("hard", hard)):
             middle, low, high = ends([one[name] for one in errors])
             wb.value(f"{name}.{what}", middle, "1", (low, high))

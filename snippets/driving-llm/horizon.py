@@ -78,7 +78,7 @@ def train(rng: np.random.Generator, corrected: bool) -> Tables:
 
 
 def test(rng: np.random.Generator, tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-    """By horizon and policy, the steps per drive that slip or steer otherwise than the expert; in %, who leaves the lane."""
+    """By horizon and policy, steps per drive that slip or steer unlike the expert; in %, drives that leave the lane."""
     y, psi, wrong = np.zeros((3, POLICIES, TESTS))
     left, found = np.zeros((POLICIES, TESTS), bool), []
     for t in range(1, HORIZONS[-1] + 1):
@@ -114,7 +114,9 @@ if __name__ == "__main__":
         tables = train(rng, corrected)
         found, left = test(rng, tables)
         mean, low, high = np.array([ends(numbers) for numbers in found]).T
-        wb.series(f"{name}.growth", HORIZONS, mean, x_unit="count", unit="count", low=np.maximum(low, mean / 50), high=high)
+        wb.series(
+            f"{name}.growth", HORIZONS, mean, x_unit="count", unit="count", low=np.maximum(low, mean / 50), high=high
+        )
         slopes = np.polyfit(np.log(HORIZONS), np.log(np.maximum(found, 1e-3)), 1)[0]
         for what, numbers, unit in (("exponent", slopes, "1"), ("mistakes", found[-1], "count"), ("left", left, "%")):
             middle, least, most = ends(numbers)

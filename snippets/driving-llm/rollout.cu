@@ -59,9 +59,7 @@ __device__ void by_kind(Results out, Scenes in, int steps, int n) {
     for (int t = 0; t < steps; ++t) {
         float accel = 0;
         switch (kind) {
-            case FREE:
-                accel = free_road(car.v);
-                break;
+            case FREE: accel = free_road(car.v); break;
             case FOLLOW:
                 if (lead - car.s <= 0) hit = t;
                 least = hit < 0 ? fminf(least, lead - car.s) : least;
@@ -93,13 +91,9 @@ __device__ void by_kind(Results out, Scenes in, int steps, int n) {
 }
 // --8<-- [end:branches]
 
-extern "C" __global__ void rollout_mixed(Results out, Scenes in, int steps, int n) {
-    by_kind(out, in, steps, n);
-}
+extern "C" __global__ void rollout_mixed(Results out, Scenes in, int steps, int n) { by_kind(out, in, steps, n); }
 
-extern "C" __global__ void rollout_sorted(Results out, Scenes in, int steps, int n) {
-    by_kind(out, in, steps, n);
-}
+extern "C" __global__ void rollout_sorted(Results out, Scenes in, int steps, int n) { by_kind(out, in, steps, n); }
 
 // --8<-- [start:flat]
 // The same step for every scene: a free road is a lead car that never enters, and most lead cars never brake.

@@ -87,7 +87,9 @@ def measure(n: int, sample: int) -> None:
         fleet.poison()
         fleet.launch(way)
         check(fleet, way)
-        took = wb.time(lambda i, way=way: fleet.launch(way), poison=fleet.poison, check=lambda i, way=way: check(fleet, way))
+        took = wb.time(
+            lambda i, way=way: fleet.launch(way), poison=fleet.poison, check=lambda i, way=way: check(fleet, way)
+        )
         wb.timing(way, took, nbytes=60 * n)
         print(f"{way:8}{took.median * 1e3:10.3f} ms for {n} drives")
     few = fleet.scenes.take(slice(0, sample))

@@ -52,8 +52,14 @@ SAYS = {
         "轨迹 i 在第 t 步的字，等于轨迹 i + 1 在第 t - 1 步的字：i 与 t 未经混合就相加了",
     ),
     "no-seed": ("the seed changes nothing. Add it to i", "种子不起作用，要把它加到 i 上"),
-    "one-word": ("every step has the same word. Add t before the second mix", "每一步的字都一样，第二次混合之前要加上 t"),
-    "by-drive": ("the words of one drive stand side by side. Write out[t * n + i]", "同一条轨迹的字排在了一起，应当写 out[t * n + i]"),
+    "one-word": (
+        "every step has the same word. Add t before the second mix",
+        "每一步的字都一样，第二次混合之前要加上 t",
+    ),
+    "by-drive": (
+        "the words of one drive stand side by side. Write out[t * n + i]",
+        "同一条轨迹的字排在了一起，应当写 out[t * n + i]",
+    ),
 }
 
 

@@ -1,0 +1,72 @@
+"""The drives of the article on driving, one at a time with plain numbers, beside what it computes for all at once."""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+
+import pytest
+
+from warpbook.book import here
+
+pytestmark = pytest.mark.inputs("snippets/driving-llm", "snippets/warpbench.py")
+
+
+@pytest.fixture
+def drive(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(here().snippets / "driving-llm"))
+    import _drive
+
+    return _drive
+
+
+def by_hand(v: float, y: float, psi: float, bend: float, gap: float, lead_v: float, hard: float, at: int, brakes: int):
+    """Position, offset, speed, least gap and step of the collision of one drive, written from the description."""
+    s, lead, least = 0.0, None, 1000.0
+    for t in range(200):
+        if t == at:
+            lead = s + gap
+        braking = 0.0
+        if lead is not None:
+            room = lead - s
+            if room <= 0:
+                return s, y, v, least, t
+            least = min(least, room)
+            closing = v - lead_v
+            braking = ((2.0 + max(0.0, v * 1.2 + v * closing / (2 * math.sqrt(1.5 * 2.0)))) / max(room, 0.1)) ** 2
+        accel = max(-8.0, 1.5 * (1 - (v / 20) ** 4 - braking))
+        steer = min(0.5, max(-0.5, 2.8 * bend - 0.02 * y - 0.4 * psi))
+        v = max(0.0, v + accel * 0.05)
+        s, y = s + v * math.cos(psi) * 0.05, y + v * math.sin(psi) * 0.05
+        psi += v * (math.tan(steer) / 2.8 - bend) * 0.05
+        if t >= brakes:
+            lead_v = max(0.0, lead_v - hard * 0.05)
+        if lead is not None:
+            lead += lead_v * 0.05
+    return s, y, v, least, -1
+
+
+def test_drives_agree_with_one_written_by_hand(drive: ModuleType) -> None:
+    import numpy as np
+
+    scenes = drive.draw(np.random.default_rng(5), 400)
+    found = drive.roll_out(scenes)
+    names = ("v", "y", "psi", "curvature", "gap", "lead_v", "hardness", "enters", "brakes")
+    hits = 0
+    for i in range(400):
+        one = [getattr(scenes, name)[i].item() for name in names]
+        s, y, v, least, hit = by_hand(*one)
+        assert hit == found["hit"][i], drive.NAMES[scenes.kind[i]]
+        for name, want in (("s", s), ("y", y), ("v", v), ("gap", least)):
+            assert found[name][i] == pytest.approx(want, rel=1e-5, abs=1e-5), (name, drive.NAMES[scenes.kind[i]])
+        hits += hit >= 0
+    assert 0 < hits < 100
+
+
+def test_drives_of_every_kind_keep_to_their_lane(drive: ModuleType) -> None:
+    import numpy as np
+
+    scenes = drive.draw(np.random.default_rng(6), 400)
+    found = drive.roll_out(scenes)
+    assert np.abs(found["y"][found["hit"] < 0]).max() < 1.5
+    assert (found["hit"][scenes.kind == drive.FREE] < 0).all()
