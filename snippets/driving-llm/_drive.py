@@ -1,5 +1,6 @@
 """Short drives in lane coordinates: a bicycle model that steers to the middle of its lane and follows with the IDM."""
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -51,7 +52,7 @@ def draw(rng: np.random.Generator, n: int) -> Scenes:
 # --8<-- [start:rollout]
 def idm(v: np.ndarray, gap: np.ndarray, lead_v: np.ndarray) -> np.ndarray:
     """Acceleration of the intelligent driver model, limited to what brakes can do."""
-    wanted = STANDSTILL + np.maximum(0, v * HEADWAY + v * (v - lead_v) / (2 * np.sqrt(ACCEL * COMFORT)))
+    wanted = STANDSTILL + np.maximum(0, v * HEADWAY + v * (v - lead_v) / (2 * math.sqrt(ACCEL * COMFORT)))
     return np.maximum(-HARDEST, ACCEL * (1 - (v / DESIRED) ** 4 - (wanted / gap) ** 2))
 
 

@@ -63,6 +63,8 @@ def check(fleet: Fleet, way: str, most: int = 4096) -> int:
     assert close.sum() <= max(2, len(at) // 200), f"{way}: {close.sum()} drives cannot be compared"
     for name in ("s", "y", "v", "gap", "hit"):
         bound = 0 if name == "hit" else 1e-4 * (1 + np.abs(want[name][~close]))
+        if name == "gap":  # the difference of two positions, which are rounded at every step
+            bound += 1e-5 * np.abs(want["s"][~close])
         wb.check(got[name][~close], want[name][~close], bound, f"{way}, {name} of {fleet.n}")
     return int(close.sum())
 
@@ -76,7 +78,8 @@ def numpy_seconds(scenes: Scenes, chunk: int) -> float:
     for _ in range(3):
         begin = time.perf_counter()
         for start in range(0, len(scenes.v), chunk):
-            roll_out(scenes.take(slice(start, start + chunk)), np.float32)
+            out = roll_out(scenes.take(slice(start, start + chunk)), np.float32)
+            assert out["s"].dtype == np.float32, "some number made it compute in float64"
         took.append(time.perf_counter() - begin)
     return min(took)
 
@@ -90,7 +93,7 @@ def measure(n: int, sample: int) -> None:
         took = wb.time(
             lambda i, way=way: fleet.launch(way), poison=fleet.poison, check=lambda i, way=way: check(fleet, way)
         )
-        wb.timing(way, took, nbytes=60 * n)
+        wb.timing(way, took)
         print(f"{way:8}{took.median * 1e3:10.3f} ms for {n} drives")
     few = fleet.scenes.take(slice(0, sample))
     chunks = {chunk: numpy_seconds(few, chunk) * n / sample for chunk in (1 << 11, 1 << 13, 1 << 15)}
@@ -135,6 +138,6 @@ if __name__ == "__main__":
     else:
         check_all()
         if wb.is_gpu():
-            measure(2**20, 2**17)
+            measure(2**20, 2**15)
         else:
             print("no GPU: nothing is timed")
