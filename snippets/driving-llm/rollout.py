@@ -11,7 +11,7 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401
 import pycuda.driver as cuda
 import warpbench as wb
-from _drive import BRAKE, CUT_IN, FREE, NAMES, STEPS, Scenes, draw, roll_out
+from _drive import CUT_IN, FREE, STEPS, Scenes, draw, roll_out
 
 INPUTS = ("v", "y", "psi", "curvature", "gap", "lead_v", "hardness", "enters", "brakes", "kind")
 OUTPUTS = ("s", "y", "v", "gap", "hit")
@@ -126,10 +126,8 @@ def check_all() -> None:
     print("three kernels, six sizes, 1 and 200 steps: within 1e-4 of float64")
     hits, kinds = fleet.results("flat")["hit"] >= 0, fleet.scenes.kind
     assert not hits[kinds == FREE].any(), "nobody is on a free road"
-    for kind, name in enumerate(NAMES):
-        share = 100 * hits[kinds == kind].mean()
-        print(f"{name:18} {'some' if share else 'no'} collisions")
-    assert hits[kinds == CUT_IN].any() or hits[kinds == BRAKE].any(), "scenes that are too easy compare no collision"
+    assert hits[kinds == CUT_IN].any(), "scenes that are too easy compare no collision"
+    print("nobody collides on a free road, and some do when a car cuts in")
 
 
 if __name__ == "__main__":
