@@ -74,6 +74,7 @@ def open_loop(rng: np.random.Generator, braking: bool) -> dict[str, float]:
             plan.v = np.maximum(0, plan.v + 0.5 * rng.standard_normal(LOGS))
             plan.gap = plan.gap * (1 + 0.05 * rng.standard_normal(LOGS))
             plan.lead_v = np.maximum(0, plan.lead_v + 0.5 * rng.standard_normal(LOGS))
+            plan.hardness = plan.hardness * (1 + 0.2 * rng.standard_normal(LOGS))
         planned = []
         for _ in range(AT[-1]):
             plan.advance(blind(plan) if name == "blind" else follow(plan, plan.v, plan.gap, plan.lead_v))
