@@ -70,3 +70,42 @@ def test_drives_of_every_kind_keep_to_their_lane(drive: ModuleType) -> None:
     found = drive.roll_out(scenes)
     assert np.abs(found["y"][found["hit"] < 0]).max() < 1.5
     assert (found["hit"][scenes.kind == drive.FREE] < 0).all()
+
+
+def test_a_table_that_knows_every_cell_makes_no_mistakes_but_its_slips(
+    drive: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import horizon
+    import numpy as np
+
+    monkeypatch.setattr(horizon, "TESTS", 50)
+    tables = horizon.Tables(horizon.POLICIES)
+    y = (np.arange(horizon.ROWS) - horizon.ROWS // 2 + 0.5) * horizon.DY
+    psi = (np.arange(horizon.COLUMNS) - horizon.COLUMNS // 2 + 0.5) * horizon.DPSI
+    every = np.stack([axis.ravel() for axis in np.meshgrid(y, psi)])
+    tables.learn(*(np.broadcast_to(axis, (horizon.POLICIES, len(axis))) for axis in every))
+    found, left = horizon.test(np.random.default_rng(9), tables)
+    expected = horizon.SLIP * np.array(horizon.HORIZONS)  # of 1000 drives
+    assert np.abs(found.mean(1) - expected).max() < 4 * np.sqrt(expected[-1] / 1000)
+    assert not left.any()
+
+    nothing = horizon.Tables(horizon.POLICIES)
+    assert horizon.test(np.random.default_rng(9), nothing)[1].mean() > 95, (
+        "whoever steers straight ahead leaves the lane"
+    )
+
+
+def test_the_blind_planner_keeps_its_speed_and_the_sighted_one_stops(drive: ModuleType) -> None:
+    import ego
+    import numpy as np
+
+    scene = ego.Scene(np.random.default_rng(3), 500, True)
+    start = scene.v.copy()
+    for _ in range(60):
+        scene.advance(ego.blind(scene))
+    np.testing.assert_allclose(scene.x, 3 * start)
+    scene = ego.Scene(np.random.default_rng(3), 500, True)
+    for _ in range(ego.LONG):
+        scene.advance(ego.follow(scene, scene.v, scene.gap, scene.lead_v))
+    assert (scene.gap > 0).all()
+    assert scene.v.max() < 2
