@@ -101,11 +101,11 @@ extern "C" __global__ void rollout_flat(Results out, Scenes in, int steps, int n
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     Car car = {0, in.y[i], in.psi[i], in.v[i]};
-    float curvature = in.curvature[i], lead = in.gap[i], lead_v = in.lead_v[i], hardness = in.hardness[i];
-    float least = 1000;
+    float curvature = in.curvature[i], ahead = in.gap[i], lead_v = in.lead_v[i], hardness = in.hardness[i];
+    float lead = 0, least = 1000;
     int hit = -1, enters = in.enters[i], brakes = in.brakes[i];
     for (int t = 0; t < steps; ++t) {
-        if (t == enters) lead = car.s + in.gap[i];
+        if (t == enters) lead = car.s + ahead;
         float gap = t >= enters ? lead - car.s : 1e6f;
         if (gap <= 0) {
             hit = t;
