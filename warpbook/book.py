@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from warpbook import reads
+
 LANGUAGES = ("en", "zh")
 BOOKS = {"en": "Warpbook", "zh": "线程束手册"}
 CONFIGS = {"en": "mkdocs.yml", "zh": "mkdocs.zh.yml"}  # MkDocs'
@@ -68,21 +70,21 @@ class Book:
             return path.as_posix()
 
     def pages(self, language: str) -> list[Path]:
-        return sorted((self.docs / language).rglob("*.md"))
+        return list(pages_in(self.docs / language))
 
     def navigation(self, language: str) -> list[tuple[str, str | list[tuple[str, str]]]]:
         """The site's navigation, if there is one: (title, page), or (title, [(title, page), …]) of a section."""
         config = self.root / CONFIGS[language]
-        if not config.exists():
+        if not reads.exists(config):
             return []
         try:
-            return navigation(config.read_text("utf-8"))
+            return navigation(reads.text(config))
         except (yaml.YAMLError, AttributeError, ValueError) as error:
             raise BookError(f"{config.name}: nav: {' '.join(str(error).split())}") from None
 
     def developers(self) -> list[Path]:
         """The contributors' pages, which are in English only and no articles."""
-        return sorted((self.docs / DEVELOPERS).glob("*.md"))
+        return reads.listed(self.docs / DEVELOPERS, "*.md")
 
     def in_reading_order(self, language: str) -> list[Path]:
         """The pages that the site's navigation lists, in its order; all pages where there is no navigation."""
@@ -90,11 +92,11 @@ class Book:
             page for _, one in self.navigation("en") for _, page in ([("", one)] if isinstance(one, str) else one)
         ]
         paths = [self.docs / language / name for name in listed]
-        return [path for path in paths if path.exists()] or self.pages(language)
+        return [path for path in paths if reads.exists(path)] or self.pages(language)
 
     def page_of(self, article: str, language: str) -> Path | None:
         """The page called `article` (its file's stem), or None."""
-        found = [p for p in self.pages(language) if p.stem == article]
+        found = by_article(self.docs / language).get(article, [])
         if len(found) > 1:
             raise BookError(
                 f'{self.relative(found[1])}: article "{article}" is also {self.relative(found[0])}; '
@@ -104,14 +106,33 @@ class Book:
 
     def programs(self, article: str) -> list[Path]:
         """What everybody runs: snippets/<article>/*.py, but for modules whose name starts with `_`."""
-        return sorted(p for p in (self.snippets / article).glob("*.py") if not p.name.startswith("_"))
+        return [p for p in reads.listed(self.snippets / article, "*.py") if not p.name.startswith("_")]
 
     def articles(self) -> list[str]:
         """Names of everything that can have a record: pages other than home, and folders of programs."""
-        pages = {p.stem for language in LANGUAGES for p in self.pages(language)} - {"index"}
-        packages = {p.parent.name for p in self.snippets.glob("*/__init__.py")}  # the judge's, beside warpbench.py
-        folders = {p.parent.name for p in self.snippets.glob("*/*.py")} - packages
-        return sorted(pages | folders)
+        return list(articles_of(self))
+
+
+@reads.remembered
+def pages_in(folder: Path) -> list[Path]:
+    return reads.listed(folder, "**/*.md")
+
+
+@reads.remembered
+def by_article(folder: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for path in pages_in(folder):
+        found.setdefault(path.stem, []).append(path)
+    return found
+
+
+@reads.remembered
+def articles_of(book: Book) -> list[str]:
+    pages = {p.stem for language in LANGUAGES for p in book.pages(language)} - {"index"}
+    # The judge's is a package, beside warpbench.py.
+    packages = {p.parent.name for p in reads.listed(book.snippets, "*/__init__.py")}
+    folders = {p.parent.name for p in reads.listed(book.snippets, "*/*.py")} - packages
+    return sorted(pages | folders)
 
 
 @lru_cache(maxsize=8)

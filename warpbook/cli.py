@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from warpbook import reads
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError, explain, here
 
 
@@ -144,8 +145,9 @@ def carry_out(book: Book, options: argparse.Namespace) -> int:
         pages = sum(1 for _ in output.rglob("index.html"))
         print(f"built {book.relative(output)}/: {pages} pages in {time.monotonic() - start:.1f} s")
         from warpbook.check.checks import waiting
+        from warpbook.check.kept import Kept
 
-        print("".join(f"{line}\n" for line in waiting(book, [PRIMARY])), end="")
+        print("".join(f"{line}\n" for line in waiting(book, [PRIMARY], Kept(book))), end="")
     elif options.command == "offline":
         return offline_site(book, options.site or book.root / "site")
     elif options.command == "pdf":
@@ -285,6 +287,7 @@ def shard(text: str) -> tuple[int, int]:
     return int(i), int(n)
 
 
+@reads.settled()
 def claims(book: Book, devices: list[str], release: bool) -> int:
     from warpbook.records import claims, records
 
@@ -310,14 +313,19 @@ def links(book: Book, site: Path, outside: bool) -> int:
     return 1 if wrong else 0
 
 
+@reads.settled()
 def check(book: Book, with_style: bool) -> int:
     from warpbook.check import style
     from warpbook.check.checks import problems, waiting
+    from warpbook.check.kept import Kept
     from warpbook.source import comments
 
-    found = problems(book, [SOFTCUDA, PRIMARY])
-    for line in [*found, *waiting(book, [PRIMARY]), *comments.left(book)]:
+    kept = Kept(book)
+    found = problems(book, [SOFTCUDA, PRIMARY], kept)
+    left = kept.find("comments left", lambda: comments.left(book))
+    for line in [*found, *waiting(book, [PRIMARY], kept), *left]:
         print(line)
+    kept.write()
     if with_style:
         print("\n".join(style.report(book)))
     print(f"{len(found)} problems" if found else "pages, records and claims are in order")

@@ -11,6 +11,7 @@ from typing import Any
 
 import fastjsonschema
 
+from warpbook import reads
 from warpbook.book import BookError
 
 TEXT = {"type": "string"}
@@ -34,7 +35,7 @@ def tables(**kinds: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_text(path: Path, name: str) -> str:
     try:
-        return path.read_text("utf-8")
+        return reads.text(path)
     except UnicodeDecodeError as error:
         raise BookError(f"{name}: not UTF-8 at byte {error.start}") from None
 

@@ -274,7 +274,9 @@ def main() -> int:
     try:
         tree = parsed(source)
         import triton
+        import triton.runtime.cache
 
+        triton.runtime.cache.triton_key = lambda: ""  # names a cache that is this answer's alone
         Screen(tree, triton).look()
         check_signature(tree, job)
         close_fence(folder)

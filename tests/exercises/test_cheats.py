@@ -160,10 +160,10 @@ def test_headers_of_the_toolkit_and_comments_are_allowed(line: str) -> None:
 
 
 def test_includes_are_found_quickly_in_any_source() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     for source in ("#" + "/**/" * 15000 + 'x R"', '#R"' * 20000, "'" * 60000, "1'" * 30000, "#" + " " * 60000 + 'R"'):
         forbidden_includes(source)
-    assert time.monotonic() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda one: one.name)

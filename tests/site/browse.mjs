@@ -33,7 +33,7 @@ async function reader(context, base, problems) {
 
   async function settled() {
     await ready(page).catch(() => told("Material's script does not run"));
-    for (let i = 0; i < 50 && waiting.size; i++) await page.waitForTimeout(20);
+    for (let i = 0; i < 500 && waiting.size; i++) await page.waitForTimeout(20);
   }
 
   async function leave() {
@@ -100,7 +100,7 @@ async function whole({ page, told }, axe, languages, language, scheme) {
   if (shown.alternates !== [...languages, "x-default"].sort().join()) told(`hreflang names ${shown.alternates}`);
   if (shown.missing) told(`${shown.missing} numbers missing`);
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] })); // all rules; only these in full
+  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"], selectors: false })); // all rules; only these in full
   for (const { id, nodes } of violations)
     told(`axe: ${id}: ${nodes.length}: ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary?.split("\n")[1] ?? ""}`);
 }
@@ -110,7 +110,7 @@ async function narrow({ page, told }) {
   if (width > 390) told(`scrolls sideways at 390 px: ${width} px wide`);
   await page.evaluate(unfold);
   let wrong = await page.evaluate(drawn);
-  for (let i = 0; i < 20 && wrong.length; i++) { // sizes are told to observers with the frames, off the screen later than on it
+  for (let i = 0; i < 200 && wrong.length; i++) { // sizes are told to observers with the frames, off the screen later than on it
     await page.waitForTimeout(50);
     wrong = await page.evaluate(drawn);
   }
@@ -136,7 +136,7 @@ async function change({ page, told }, kind, to) {
   await page.click(`.wb-languages a[hreflang=${to.startsWith("zh/") ? "zh" : "en"}]`);
   await page.waitForURL((url) => url.pathname === "/" + to);
   const { hash, search } = new URL(page.url());
-  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 300, there, { polling: 20, timeout: 5000 })
+  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 300, there, { polling: 20, timeout: 30000 })
     .catch(() => false); // the browser goes there after it has loaded
   if (decodeURIComponent(hash.slice(1)) !== there || !seen) told(`the switcher of ${from} opened /${to} at "${hash}", not at "${there}"`);
   if (search !== "?a=1") told(`the switcher of ${from} forgot the query: "${search}"`);

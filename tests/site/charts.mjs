@@ -1,10 +1,13 @@
 // Text of charts that is another size on a telephone, lies outside the screen or what can be moved into it, or covers other text:
 // `look(tools, URL)` is called by browser.mjs.
+import { laidOut } from "./page.mjs";
+
 export default async function look(tools, address) {
   const browser = await tools.browser(), problems = [], sizes = {};
   for (const width of [1280, 390]) {
     const page = await (await browser.newContext({ viewport: { width, height: 900 } })).newPage();
     await page.goto(address);
+    await laidOut(page);
     const charts = await page.$$eval(".wb-chart", (figures) => figures.map((figure) =>
       [...figure.querySelectorAll("svg text")].filter((text) => text.getClientRects().length).map((text) => {
         const { left, right, top, bottom } = text.getBoundingClientRect();

@@ -45,7 +45,9 @@ says.zh = "一起执行的线程。"
 
 @pytest.fixture(scope="session")
 def site(book: Book, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole site, as `make site` builds it: once for all of pytest's processes."""
+    """The whole site, as `make site` builds it: once for all of pytest's processes. Or that in $WARPBOOK_SITE."""
+    if built := os.environ.get("WARPBOOK_SITE"):
+        return Path(built).resolve(strict=True)
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # each has a folder of its own in it
@@ -102,7 +104,7 @@ def validate(book: Book) -> Callable[[Path], None]:
     def run(site: Path) -> None:
         command = [tools.node(), str(Path(__file__).with_name("validate.mjs"))]
         done = subprocess.run(
-            [*command, str(tools.modules(book)), str(site)], capture_output=True, encoding="utf-8", timeout=280
+            [*command, str(tools.modules(book)), str(site)], capture_output=True, encoding="utf-8", timeout=800
         )
         assert done.returncode == 0, done.stderr
         told(json.loads(done.stdout))

@@ -26,11 +26,11 @@ export default async function look(tools, base) {
   const other = await open("zh/exercises/");
   same("zh/exercises/", "ticked in the other language", await ticked(other), [name]);
   await other.locator(".wb-done input").nth(1).uncheck();
-  await page.waitForFunction(() => !document.querySelector(".wb-done input:checked"), null, { timeout: 5000 }).catch(() => same("exercises/", "still ticked", true, false));
+  await page.waitForFunction(() => !document.querySelector(".wb-done input:checked"), null, { timeout: 30000 }).catch(() => same("exercises/", "still ticked", true, false));
 
   // A link leads to the exercise itself, whose solution is folded.
   await page.locator(".wb-exercises tbody tr").nth(1).locator("a").nth(1).click();
-  await page.waitForSelector(`[data-exercise="${name}"] h3:target`, { timeout: 5000 }).catch(() => same(page.url(), "leads to the exercise", false, true));
+  await page.waitForSelector(`[data-exercise="${name}"] h3:target`, { timeout: 30000 }).catch(() => same(page.url(), "leads to the exercise", false, true));
   same(page.url(), "an open solution", await page.locator(".wb-solution[open]").count(), 0);
 
   same("exercises/", "a column without a use", await (await open("exercises/", without)).locator(".wb-exercises th").last().isVisible(), false);

@@ -1,5 +1,5 @@
 // A small book's page with every interactive figure: `look(tools, URL)` is called by browser.mjs.
-import { ready } from "./page.mjs";
+import { laidOut, once, ready } from "./page.mjs";
 
 let axe, base, browser, problems;
 
@@ -34,13 +34,16 @@ const number = (page, name, i) => page.textContent(`[data-explore=${name}] dl di
 // What was drawn at build is what the script draws, to the pixel.
 async function still(path) {
   for (const width of [1280, 390]) {
-    const without = await open(path, { script: false, width }), stands = await figures(without.page);
+    const without = await open(path, { script: false, width }), stands = (await laidOut(without.page), await figures(without.page));
     without.same("figures", stands.map(({ name }) => name), ["sectors", "banks", "occupancy"]);
     without.same("controls that answer", await without.page.$$eval(".wb-explore :is(input, select):enabled", (found) => found.length), 0);
     without.same("what is said of it", await without.page.$$eval(".wb-explore__still", (found) => found.filter((one) => one.checkVisibility()).length), 3);
-    const { page, same, context } = await open(path, { width }), moves = await figures(page);
+    const { page, same, context } = await open(path, { width });
+    const moved = await page.evaluate(() => globalThis.shifted); // before anything is laid out for this test
+    await laidOut(page);
+    const moves = await once(() => figures(page), stands);
     moves.forEach((figure, i) => Object.keys(figure).forEach((key) => same(`${figure.name}: ${key} with a script`, figure[key], stands[i][key])));
-    same("what moved in the article", await page.evaluate(() => globalThis.shifted), []);
+    same("what moved in the article", moved, []);
     await without.context.close();
     await context.close();
   }
@@ -51,9 +54,10 @@ async function legible(path) {
   for (const scheme of ["light", "dark"]) for (const width of [1280, 390]) {
     const { context, page, same } = await open(path, { scheme, width });
     await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"] }));
+    const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"], selectors: false }));
     same("axe", violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`), []);
     same("page", Math.max(width, await page.evaluate(() => document.documentElement.scrollWidth)), width);
+    await laidOut(page);
     const drawings = await page.$$eval(".wb-explore", (found) => found.map((figure) => [...figure.querySelectorAll("svg text")].map((text) => {
       const { left, right, top, bottom } = text.getBoundingClientRect();
       return { said: text.textContent, size: getComputedStyle(text).fontSize, left, right, top: top + 3, bottom: bottom - 3 };

@@ -34,17 +34,17 @@ export default async function look(tools, url, queries) {
     await ready(page);
     if (fetched.length) told(`fetches ${fetched} before anybody searches`);
     await page.keyboard.press(key);
-    await page.waitForFunction(() => document.activeElement.matches(".md-search__input"), null, { polling: 10, timeout: 5000 })
+    await page.waitForFunction(() => document.activeElement.matches(".md-search__input"), null, { polling: 10, timeout: 30000 })
       .catch(() => told(`"${key}" does not open the search box`));
   }
-  for (let i = 0; i < 250 && !fetched.length; i++) await page.waitForTimeout(20);
+  for (let i = 0; i < 1000 && !fetched.length; i++) await page.waitForTimeout(20);
   if (fetched.length !== 1) told(`once the box is entered and before a letter is typed, ${fetched.length} files of documents are fetched, not 1`);
   for (const [query, wanted] of Object.entries(queries)) {
     await page.fill(".md-search__input", query.slice(0, -1));
     await page.keyboard.press("End");
     await page.keyboard.type(query.at(-1)); // each letter asks: the last one's answer counts, and forty times all letters take long
-    const done = await page.waitForFunction((text) => asked.at(-1) === text && answered === asked.length, query, { polling: 10, timeout: 10000 })
-      .catch(() => told(`${query}: no answer within 10 s`));
+    const done = await page.waitForFunction((text) => asked.at(-1) === text && answered === asked.length, query, { polling: 10, timeout: 30000 })
+      .catch(() => told(`${query}: no answer within 30 s`));
     if (!done) continue;
     const found = await page.$$eval(".md-search-result__item", (items) => items.slice(0, 3).map((item) =>
       item.querySelector("a").href.replace(/[?#].*/, "")));

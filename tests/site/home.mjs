@@ -8,13 +8,14 @@ export default async function look(tools, base) {
     const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage();
     const told = (what) => problems.push({ page: path, scheme: "light", what });
     await page.goto(base + path);
+    await page.evaluate(() => document.fonts.ready);
     for (const part of PARTS) {
       const bottom = await page.evaluate((one) => document.querySelector(one)?.getBoundingClientRect().bottom, part);
       if (!(bottom <= page.viewportSize().height)) told(`${part} ends at ${bottom}, below the first screen`);
     }
     await page.click(".wb-cite summary");
     await page.locator(".wb-cite pre").last().scrollIntoViewIfNeeded(); // its button is made when it comes into view
-    await page.waitForSelector(".wb-cite .md-code__button, .wb-cite .md-clipboard", { timeout: 5000 }).catch(() => told("a citation cannot be copied"));
+    await page.waitForSelector(".wb-cite .md-code__button, .wb-cite .md-clipboard", { timeout: 30000 }).catch(() => told("a citation cannot be copied"));
     await page.context().close();
   }
 
@@ -24,6 +25,7 @@ export default async function look(tools, base) {
       const page = await (await browser.newContext({ viewport: { width, height: 844 } })).newPage();
       const told = (what) => problems.push({ page: path, scheme: "light", what: `at ${width} px: ${what}` });
       await page.goto(base + path);
+      await page.evaluate(() => document.fonts.ready);
       const seen = await page.evaluate(() => {
         const box = (one) => document.querySelector(one).getBoundingClientRect(), title = document.querySelector(".md-header__topic .md-ellipsis");
         return {

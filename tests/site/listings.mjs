@@ -1,13 +1,21 @@
 // Listings of a small site: `look(tools, URL, {path, lab, file, section, first, last})` is called by browser.mjs with the address of
 // its article and of its program's page, and with the listing: its file, its section, and the lines that it has of the file.
-import { opener } from "./page.mjs";
+import { once, opener } from "./page.mjs";
 
 let base, listing, open;
 
 async function copied(page, listing) {
   await page.locator(listing).first().scrollIntoViewIfNeeded(); // its buttons are made when it comes into view
+  await page.evaluate(() => navigator.clipboard.writeText("nothing yet"));
   await page.locator(`${listing} .md-code__button`).first().click();
-  return page.evaluate(() => navigator.clipboard.readText());
+  return page.evaluate(async () => {
+    let text = "nothing yet";
+    for (let i = 0; i < 500 && text === "nothing yet"; i++) {
+      await new Promise((done) => setTimeout(done, 20));
+      text = await navigator.clipboard.readText();
+    }
+    return text;
+  });
 }
 
 const shown = () => `.highlight:has([id="${listing.file}:${listing.section}"])`;
@@ -37,22 +45,22 @@ const marked = (page) => page.evaluate(() => {
 
 async function linking(path) {
   const { context, page, same } = await open(path + line(3, 6));
-  same("lines of the address", await marked(page), { rows: [3, 4], seen: true });
+  same("lines of the address", await once(() => marked(page), { rows: [3, 4], seen: true }), { rows: [3, 4], seen: true });
   const gutter = page.locator(`${shown()} .wb-gutter`);
   const height = await gutter.evaluate((one) => parseFloat(getComputedStyle(one).lineHeight));
   const top = await gutter.evaluate((one) => parseFloat(getComputedStyle(one).paddingTop));
   const click = (row, modifiers = []) => gutter.click({ position: { x: 10, y: top + (row + 0.5) * height }, modifiers });
   const address = () => new URL(page.url()).hash;
   await click(0);
-  same("the address of a line", address(), line(0));
+  same("the address of a line", await once(address, line(0)), line(0));
   await click(2, ["Shift"]);
-  same("the address of three", address(), line(0, 2));
-  same("three lines", (await marked(page)).rows, [0, 3]);
+  same("the address of three", await once(address, line(0, 2)), line(0, 2));
+  same("three lines", await once(async () => (await marked(page))?.rows, [0, 3]), [0, 3]);
   await gutter.focus();
   for (const key of ["Home", "ArrowDown", "ArrowDown", "ArrowUp", "Enter"]) await page.keyboard.press(key);
-  same("the address of a line, by keys", address(), line(1));
+  same("the address of a line, by keys", await once(address, line(1)), line(1));
   for (const key of ["ArrowDown", "ArrowDown", "Shift+Enter"]) await page.keyboard.press(key);
-  same("the address of three, by keys", address(), line(1, 3));
+  same("the address of three, by keys", await once(address, line(1, 3)), line(1, 3));
   same("what is heard", await gutter.evaluate((one, number) => {
     const { role, ariaLabel, ariaSelected } = document.getElementById(one.getAttribute("aria-activedescendant"));
     return [one.role, role, new RegExp(`${number}.*\\w`).test(ariaLabel), ariaSelected];
@@ -61,7 +69,7 @@ async function linking(path) {
   await page.click(`${shown()} .filename a`);
   await page.waitForURL((url) => url.pathname.endsWith(listing.lab) && url.hash === line(0));
   await page.waitForSelector(".wb-marked");
-  same("the line in its file", (await marked(page)).seen, true);
+  same("the line in its file", await once(async () => (await marked(page))?.seen, true), true);
   await context.close();
 }
 
@@ -97,11 +105,12 @@ async function outputs(path) {
   same("a folded output", [all > 15, await lines(long)], [true, 12]);
   await fold.locator("summary").focus();
   await page.keyboard.press("Enter");
-  same("all of it", await long.evaluate((one) => one.scrollHeight - one.clientHeight), 0);
+  same("all of it", await once(() => long.evaluate((one) => one.scrollHeight - one.clientHeight), 0), 0);
   same("its lines", [0, 1].includes(await lines(long) - all), true);
   const top = () => fold.evaluate((one) => Math.round(one.getBoundingClientRect().top)), before = await top();
   await page.keyboard.press("Enter");
-  same("folded again, and nothing has moved under the hand", [await lines(long), Math.abs(await top() - before) < 3], [12, true]);
+  const again = async () => [await lines(long), Math.abs(await top() - before) < 3];
+  same("folded again, and nothing has moved under the hand", await once(again, [12, true]), [12, true]);
   await context.close();
 }
 

@@ -16,7 +16,7 @@ class Looker:
         self.command = command
         self.node: subprocess.Popen[str] | None = None
 
-    def look(self, script: str, *given: object, seconds: int = 240) -> list[dict[str, str]]:
+    def look(self, script: str, *given: object, seconds: int = 700) -> list[dict[str, str]]:
         """What `script`, called with `given`, finds wrong. One that fails or is late fails alone."""
         if not self.node or self.node.poll() is not None:
             self.node = subprocess.Popen(

@@ -21,7 +21,7 @@ export default async function look(tools, base, cases) {
         await page.goto(from ? base + from : "about:blank");
         if (from) await page.evaluate((hash) => (location.hash = hash), new URL(base + old).hash);
         else await page.goto(base + old);
-        await page.waitForURL(base + now, { timeout: 5000 }).catch(() => told(`leads to ${page.url()}, not to ${now}`));
+        await page.waitForURL(base + now, { timeout: 30000 }).catch(() => told(`leads to ${page.url()}, not to ${now}`));
       }
     }
     await page.context().close();

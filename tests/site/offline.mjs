@@ -16,7 +16,7 @@ async function language({ page, step, told, same }, base, { place, query, found 
     const said = () => page.textContent("[data-explore=sectors] [role=status]");
     const before = await said();
     await page.fill("[data-explore=sectors] [name=stride]", "8");
-    if ((await said()) === before) told("the figure does not answer");
+    await page.waitForFunction((text) => document.querySelector("[data-explore=sectors] [role=status]").textContent !== text, before).catch(() => told("the figure does not answer"));
   });
   await step("search", async () => {
     await page.focus(".md-search__input");
@@ -34,7 +34,7 @@ export default async function look(tools, base) {
   const problems = [];
   const context = await (await tools.browser()).newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
-  page.setDefaultTimeout(10000);
+  page.setDefaultTimeout(30000);
   const where = () => decodeURI(page.url().replace(base, ""));
   const told = (what) => problems.push({ page: where(), scheme: "light", what });
   const same = (what, got, want) => JSON.stringify(got) === JSON.stringify(want) || told(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}`);

@@ -28,7 +28,7 @@ def warpbook(book: Book, *arguments: str) -> str:
         env={**os.environ, "PYTHONPATH": str(book.root)},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

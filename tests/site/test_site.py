@@ -294,7 +294,6 @@ def test_home_leads_to_what_can_be_taken_away(site: Path) -> None:
     assert "warpbook.zip" not in home.read_text("utf-8")
 
 
-@pytest.mark.timeout(180)
 def test_a_page_is_printed_with_an_outline_tags_links_and_fonts(book: Book, site: Path, browser: str) -> None:
     file, pages = pdf.write(book, site, "zh", browser, only=["errata", "softcuda", "profile-your-kernel"])
     made = file.read_bytes()

@@ -1,5 +1,5 @@
 // Notes on listings and tips: `look(tools, URL, PATHS)` is called by browser.mjs with pages that have both.
-import { opener } from "./page.mjs";
+import { once, opener } from "./page.mjs";
 
 let open;
 
@@ -29,7 +29,7 @@ async function tips(path) {
   const term = page.locator("article p a.wb-term").first(), shown = (link) => link.evaluate((one) => getComputedStyle(one, "::after").content !== "none");
   const here = page.url();
   await term.tap();
-  same("the first tap opens and stays", [await shown(term), page.url()], [true, here]);
+  same("the first tap opens and stays", [await once(() => shown(term), true), page.url()], [true, here]);
   await term.tap();
   await page.waitForURL(/glossary\/#/);
   await context.close();
@@ -38,11 +38,11 @@ async function tips(path) {
   await link.scrollIntoViewIfNeeded();
   const box = await link.boundingBox();
   await desk.page.mouse.move(box.x + 4, box.y + 5);
-  desk.same("under the pointer", await shown(link), true);
+  desk.same("under the pointer", await once(() => shown(link), true), true);
   await desk.page.mouse.move(box.x + 12, box.y + box.height + 14, { steps: 6 });
-  desk.same("with the pointer over the tip", await shown(link), true);
+  desk.same("with the pointer over the tip", await once(() => shown(link), true), true);
   await desk.page.keyboard.press("Escape");
-  desk.same("after Escape", await shown(link), false);
+  desk.same("after Escape", await once(() => shown(link), false), false);
   await desk.context.close();
 }
 

@@ -66,13 +66,37 @@ def start(tmp_path: Path) -> Iterator[Start]:
         running.communicate()
 
 
+PROMPTLY = 15  # seconds: the programs would go on for a minute or for ever; a busy machine needs a few
+
+
 def interrupt(running: subprocess.Popen[str], seconds: float = 0.3) -> tuple[str, str, float]:
     """What the program still prints after a SIGINT, and how long it takes to end."""
-    time.sleep(seconds)  # the wait for the kernel begins after the program's last word
+    if seconds:
+        until_it_waits(running.pid, seconds)
     before = time.monotonic()
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=native.patience(20))
+    out, err = running.communicate(timeout=native.patience(60))
     return out, err, time.monotonic() - before
+
+
+def until_it_waits(process: int, seconds: float) -> None:
+    """A program begins to wait for its kernel after its last word: then its main thread sleeps, or runs the kernel."""
+    while inner := Path(f"/proc/{process}/task/{process}/children").read_text().split():
+        process = int(inner[0])  # of `softcuda run` and its like
+    begin, slept = used(process), 0
+    while slept < 4 and used(process) - begin < 0.5:  # seconds of a processor, with which it has long begun
+        time.sleep(seconds / 4)
+        slept = slept + 1 if stat(process)[0] == "S" else 0
+
+
+def stat(process: int) -> list[str]:
+    """The state of its main thread, and all that /proc says behind it."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+
+
+def used(process: int) -> float:
+    """Seconds of a processor."""
+    return sum(map(int, stat(process)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.parametrize("through", [(), ("softcuda", "run")], ids=["python", "run"])
@@ -84,7 +108,12 @@ def test_ctrl_c_ends_a_kernel_that_never_ends(start: Start, through, threads, wa
     assert running.returncode == -signal.SIGINT, err
     assert "went on" not in out
     assert "softcuda: interrupted: kernel spin, block (" in err and err.rstrip().endswith("KeyboardInterrupt")
-    assert seconds < native.patience(2)
+    assert seconds < native.patience(PROMPTLY)
+
+
+def test_ctrl_c_ends_a_launch_within_a_second(start: Start):
+    """The best of three: where other work has the processors, a second passes without any of this."""
+    assert min(interrupt(start("start()\nwait()\n"))[2] for _ in range(3)) < native.patience(1)
 
 
 def test_ctrl_c_while_the_program_does_something_else(start: Start):
@@ -92,14 +121,14 @@ def test_ctrl_c_while_the_program_does_something_else(start: Start):
     running = start("start()\ntime.sleep(60)\n")
     _, err, seconds = interrupt(running)
     assert running.returncode == -signal.SIGINT and "KeyboardInterrupt" in err
-    assert seconds < native.patience(2)
+    assert seconds < native.patience(PROMPTLY)
 
 
 def test_ctrl_c_at_the_end_of_a_program_that_does_not_wait(start: Start):
     running = start("start()\n", "softcuda", "run")
     _, err, seconds = interrupt(running)
     assert running.returncode == -signal.SIGINT and "KeyboardInterrupt" in err
-    assert seconds < native.patience(2)
+    assert seconds < native.patience(PROMPTLY)
 
 
 def test_the_context_remains_usable(start: Start):
@@ -180,7 +209,7 @@ def test_a_program_that_ignores_it_is_left_alone(start: Start):
 def test_the_systems_own_handling_kills(start: Start, number):
     running = start("signal.signal(signal.SIGINT, signal.SIG_DFL)\nstart()\nwait()\n")
     running.send_signal(number)
-    _, err = running.communicate(timeout=20)
+    _, err = running.communicate(timeout=native.patience(60))
     assert running.returncode == -number and "Traceback" not in err
 
 
@@ -262,9 +291,9 @@ def test_a_command_that_is_killed_takes_its_program_along(start: Start, tmp_path
     running = start("start()\nwait()\n", "softcuda", *command)
     [child] = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
     running.send_signal(number)
-    running.wait(20)
+    running.wait(native.patience(60))
     assert running.returncode == -number
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{child}").exists() and "State:\tZ" not in Path(f"/proc/{child}/status").read_text():
         assert time.monotonic() < deadline, "the program outlives its command"
         time.sleep(0.02)
@@ -283,7 +312,7 @@ def test_the_terminals_ctrl_c(tmp_path: Path):
     text = b""
     while b"launched" not in text:
         text += os.read(terminal, 4096)
-    time.sleep(0.3)
+    until_it_waits(child, 0.3)
     os.write(terminal, b"\x03")
     with contextlib.suppress(OSError):  # the terminal is gone when its last process is
         while more := os.read(terminal, 4096):
@@ -304,12 +333,12 @@ driver.cuLaunchHostFunc(None, sleep, ctypes.c_void_p(60))
 print("launched", flush=True)
 wait()
 """)
-    time.sleep(0.3)
+    until_it_waits(running.pid, 0.3)
     running.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
         running.wait(1)
     _, err, seconds = interrupt(running, 0)
-    assert running.returncode == -signal.SIGINT and seconds < native.patience(1), err
+    assert running.returncode == -signal.SIGINT and seconds < native.patience(PROMPTLY), err
 
 
 def test_ctrl_c_ends_a_wait_for_a_value_in_memory(start: Start):
@@ -320,4 +349,4 @@ print(wait_value(None, ctypes.c_uint64(int(a)), 5, 0), "launched", flush=True)
 wait()
 """)
     _, err, seconds = interrupt(running)
-    assert running.returncode == -signal.SIGINT and seconds < native.patience(2), err
+    assert running.returncode == -signal.SIGINT and seconds < native.patience(PROMPTLY), err

@@ -48,4 +48,4 @@ def test_a_failing_test_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> No
 
     with pytest.raises(AssertionError, match="as planned"):
         test()
-    assert psutil.wait_procs(children, timeout=20)[1] == []
+    assert psutil.wait_procs(children, timeout=100)[1] == []

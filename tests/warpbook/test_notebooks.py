@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import functools
 import hashlib
 import html
@@ -38,6 +39,8 @@ PROGRAMS = [
     BOOK.snippets / name
     for name in ("reduction/shuffles.py", "programming-model/async_error.py", "flash-attention/wgmma.py")
 ]
+# Articles whose notebooks run in Jupyter: between them they have everything that notebooks have.
+RUN = ("start", "programming-model", "triton", "torch-operator", "automata", "pagerank")
 ARTICLES = [path.stem for path in BOOK.in_reading_order("en") if Page(BOOK, path).python]
 
 RUNNER = """
@@ -45,7 +48,7 @@ import sys, nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], nbformat.NO_CONVERT)
 nbformat.validate(notebook)
-NotebookClient(notebook, timeout=280, kernel_name="python3").execute()
+NotebookClient(notebook, timeout=800, kernel_name="python3").execute()
 nbformat.write(notebook, sys.argv[1])
 """
 
@@ -94,7 +97,7 @@ def run_in_jupyter(text: str, elsewhere: Path, folder: Path) -> list[str]:
     known = subprocess.run([python, "-c", "import warpbench"], cwd=empty, env=env, capture_output=True)
     assert known.returncode, "the environment outside of the repository knows its helper"
     command = [python, "-W", "error::nbformat.warnings.MissingIDFieldWarning", "-c", RUNNER, path]
-    done = subprocess.run(command, cwd=empty, env=env, capture_output=True, text=True, timeout=290)
+    done = subprocess.run(command, cwd=empty, env=env, capture_output=True, text=True, timeout=850)
     assert done.returncode == 0, done.stderr
     return [printed(cell) for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
 
@@ -140,14 +143,12 @@ def test_a_program_s_notebook_runs_in_an_empty_folder(program, elsewhere, tmp_pa
     assert difference("notebook", kept, "".join(outputs[2 + kernels :]), (records.device_name(record),)) is None
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("article", ARTICLES)
+@pytest.mark.parametrize("article", RUN)
 def test_an_article_s_notebook_prints_what_is_recorded(article, elsewhere, tmp_path):
     text = taken(article)
     outputs = run_in_jupyter(text, elsewhere, tmp_path)
     codes = [source(cell) for cell in cells_of(text, "code")]
-    others = ("%%writefile", "%%judge")
-    blocks = [out for code, out in zip(codes[2:], outputs[2:], strict=True) if code and not code.startswith(others)]
+    blocks = [out for code, out in zip(codes[2:], outputs[2:], strict=True) if code and not code.startswith(OTHERS)]
     record = records.read(BOOK, SOFTCUDA, article)
     kept = [entry["stdout"] for entry in record["blocks"]["printed"]]
     assert len(blocks) == len(kept)
@@ -161,6 +162,69 @@ def test_an_article_s_notebook_prints_what_is_recorded(article, elsewhere, tmp_p
     assert outputs[0] == "device: NVIDIA H200 (softcuda)\n"
     if any(map(lacked, blocks)):
         pytest.skip("needs PyTorch and Triton, which `make setup-torch` installs")
+
+
+@pytest.mark.parametrize("article", [article for article in ARTICLES if article not in RUN])
+def test_an_article_s_notebook_runs_what_the_page_runs(article, tmp_path):
+    """The same code on the same files prints the same: `tests/pages` runs it. The files lie in an empty folder here."""
+    text = taken(article)
+    codes = [source(cell) for cell in cells_of(text, "code")]
+    blocks = [code.removeprefix("%%or_skip\n") for code in codes[2:] if code and not code.startswith(OTHERS)]
+    page = Page(BOOK, BOOK.page_of(article, "en"))
+    assert [code.rstrip("\n") for code in blocks] == [block.code.rstrip("\n") for block in page.python]
+    assert features(text) <= features_of_those_that_run(), "name it in RUN: it has something new"
+
+    unpack_in(tmp_path, codes)
+    there = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*") if path.is_file()}
+    assert [name for name, path in there.items() if lines_of(path) != lines_of(BOOK.root / name)] == []
+    carried = [path.read_text("utf-8") for name, path in there.items() if not name.startswith(JUDGES)]
+    assert {name for code in [*blocks, *carried] for name in files_named(code, article)} <= there.keys()
+
+
+OTHERS = ("%%writefile", "%%judge")
+JUDGES = ("exercises/", "snippets/warpjudge/")
+
+
+def features(text: str) -> set[str]:
+    """What a notebook has of all that notebooks can have."""
+    codes = [source(cell) for cell in cells_of(text, "code")]
+    found = {code.split()[0] for code in codes if code.startswith("%%")}
+    packed = json.loads(bz2.decompress(base64.b64decode(re.search(r'^PACKED = "(.*)"$', codes[1], re.MULTILINE)[1])))
+    suffixes = {Path(name).suffix for name in packed if not name.startswith(JUDGES)}
+    found |= {suffix if suffix in (".py", ".c") else "data" for suffix in suffixes}
+    return found | {word for word in ("packages=", "subprocess", "__file__") if any(word in code for code in codes[2:])}
+
+
+@functools.cache
+def features_of_those_that_run() -> set[str]:
+    return set().union(*(features(taken(one)) for one in RUN))
+
+
+def lines_of(path: Path) -> list[str]:
+    """Of a file, without the marks of its sections and empty lines beside them."""
+    lines = path.read_text("utf-8").splitlines()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith("// --8<--")]
+
+
+def unpack_in(folder: Path, codes: list[str]) -> None:
+    """Write what the helpers' cell and those with kernels write, with nothing but Python."""
+    kernels = [code for code in codes if code.startswith("%%writefile")]
+    unpacking = codes[1].partition("\nunpack()")[0] + "\nunpack()"  # without what then asks IPython for magics
+    command = [sys.executable, "-I", "-"]
+    done = subprocess.run(command, input=unpacking, cwd=folder, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    for code in kernels:
+        head, _, rest = code.partition("\n")
+        (folder / head.split()[1]).write_text(rest + "\n", "utf-8")
+
+
+def files_named(code: str, article: str) -> set[str]:
+    """Files of the book that code names in quotation marks or imports, from the root."""
+    beside = [BOOK.snippets / article, BOOK.snippets]
+    names = set(re.findall(r"""["'<](\w[\w./-]*\.\w+)["'>]""", code))
+    modules = re.findall(r"^\s*(?:from|import) +(\w+)", code, re.MULTILINE)
+    names |= {f"{module}.py" for module in modules}
+    return {BOOK.relative(place / name) for name in names for place in beside if (place / name).is_file()}
 
 
 def test_a_cell_that_the_device_cannot_serve_is_skipped_and_says_so(small, write, elsewhere, tmp_path):

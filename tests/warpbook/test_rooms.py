@@ -9,7 +9,7 @@ from warpbook.book import here
 
 PACKAGE = here().root / "warpbook"
 ROOMS = (
-    ("book", "numbers", "markup", "tools"),
+    ("book", "numbers", "markup", "reads", "tools"),
     ("toml",),
     ("source",),
     ("run",),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from warpbook.book import BookError
-from warpbook.exercises import exercises
+from warpbook.exercises import exercises, techniques
 from warpbook.exports import plain
 from warpbook.pipeline.extension import parse
 from warpbook.records.values import Values
-from warpbook.source import techniques
 from warpbook.source.pages import Page
 
 TECHNIQUES = """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from warpbook import reads
 from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.markup import attribute
 from warpbook.numbers import BLANK, hold_together, quantity
@@ -123,8 +124,8 @@ class Device:
     def __init__(self, book: Book, device: str) -> None:
         self.device, self.values = device, Values(book, device, alone=True)
         self.claims = {one.claim.value: one for one in reversed(claims.judged(book, device, ARTICLE))}
-        articles = [Path(path).stem for path in sorted((book.records / device).glob("*.json"))]
-        held = {article: record for article in articles if (record := records.read(book, device, article))}
+        articles = [Path(path).stem for path in reads.listed(book.records / device, "*.json")]
+        held = {article: record for article in articles if (record := records.look(book, device, article))}
         parts = [
             (article == ARTICLE, str(part.get("date", "")), record["machines"][part["machine"]])
             for article, record in held.items()

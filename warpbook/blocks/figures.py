@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+from warpbook import reads
 from warpbook.book import SOFTCUDA, BookError
 from warpbook.records.values import Values
 from warpbook.source.pages import Page
@@ -37,9 +38,9 @@ def of_each(values: Values, draw: Callable[[Values], str]) -> str:
 def figure(page: Page, name: str) -> str:
     """An SVG drawn by hand, inline, so that it takes the page's colours and font."""
     path: Path = page.path.parent / "figures" / f"{name}.svg"
-    if not path.exists():
+    if not reads.exists(path):
         raise BookError(f"there is no {page.book.relative(path)}")
-    text = path.read_text("utf-8")
+    text = reads.text(path)
     try:
         ElementTree.fromstring(text)
     except ElementTree.ParseError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
+from warpbook import reads
 from warpbook.book import CPU, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.markup import attribute
 from warpbook.numbers import hold_together
@@ -170,7 +171,7 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
         published = f"<a{attribute('href', one.claim.published_link)}>{published}</a>"
     device = html.escape(device_name(one, words))
     folder = SOFTCUDA if one.device == CPU else one.device
-    if records.path_of(book, folder, one.article).exists():  # not before the device has run a new article
+    if reads.exists(records.path_of(book, folder, one.article)):  # not before the device has run a new article
         device = f"<a{attribute('href', f'{root}records/{folder}/{one.article}.json')}>{device}</a>"
     source = html.escape(hold_together(one.claim.text("source", language)))
     cells: list[tuple[str, float | None]] = [

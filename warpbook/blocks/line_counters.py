@@ -22,6 +22,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from warpbook import reads
 from warpbook.blocks.outputs import versions
 from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.records import records
@@ -199,10 +200,10 @@ def excerpt(book: Book, text: str, language: str, root: str) -> str:
     if launch is None or len(launch["lines"]) != 1:
         raise BookError(f"no lines of {name} in {article} that lie in one file; {records.remedy(SOFTCUDA, article)}")
     [(file, lines)] = launch["lines"].items()
-    if not (book.root / file).is_file():
+    if not reads.is_file(book.root / file):
         raise BookError(f"{name} in {article} is written on its page; put it into a file, to show it on another")
     first, last = min(map(int, lines)), max(map(int, lines))
-    source = (book.root / file).read_text("utf-8").splitlines()[first - 1 : last]
+    source = reads.text(book.root / file).splitlines()[first - 1 : last]
     listed = comments.shown(book, (Line(text, file, first + i, 0) for i, text in enumerate(source)), language)
     shown = lines_of(Page(book, path), listed, launch)
     lexer = get_lexer_by_name("python" if file.endswith(".py") else "cuda")

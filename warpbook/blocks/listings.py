@@ -24,6 +24,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from warpbook import reads
 from warpbook.book import Book, BookError
 from warpbook.run.hashes import needed
 from warpbook.source.pages import SNIPPET, Block, Line, Page
@@ -101,7 +102,7 @@ def homes(book: Book, folder: str) -> dict[str, str]:
 
 def beside(book: Book, program: Path) -> dict[str, str]:
     """What a program's page shows beside it, from path to text: kernels it loads, modules that are no programs."""
-    modules, kernels, data = needed(book, [program.read_text("utf-8")], program.parent.name, book.relative(program))
+    modules, kernels, data = needed(book, [reads.text(program)], program.parent.name, book.relative(program))
     files = {**kernels, **data, **modules}
     return {
         name: text

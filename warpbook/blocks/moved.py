@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Collection, Mapping
 
 from warpbook.book import Book
 from warpbook.source import moved, translation
@@ -47,7 +48,7 @@ def without(page: str) -> str:
     return SECTION.sub("", page)
 
 
-def problems(book: Book, anchors: dict[str, set[str]]) -> list[str]:
+def problems(book: Book, anchors: Mapping[str, Collection[str]]) -> list[str]:
     """One line for each anchor that is not where docs/moved.toml says. `anchors`: the own ones of each page."""
     found = []
     for page, moves in moved.read(book).items():
@@ -55,6 +56,6 @@ def problems(book: Book, anchors: dict[str, set[str]]) -> list[str]:
             for old, new in move.anchors.items():
                 if new not in anchors.get(move.to, {new}):
                     found.append(f"docs/{moved.FILE}: {page}: {move.to} has no #{new}")
-                if old in anchors.get(page, set()):
+                if old in anchors.get(page, ()):
                     found.append(f"docs/{moved.FILE}: {page} still has #{old} itself")
     return found

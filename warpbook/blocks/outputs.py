@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
+from warpbook import reads
 from warpbook.blocks import devices
 from warpbook.book import SOFTCUDA, Book, BookError
 from warpbook.records import packages, records
@@ -45,7 +46,7 @@ class Outputs:
         self.records = {
             device: record
             for device in records.devices(page.book)
-            if (record := records.read(page.book, device, page.article)) is not None
+            if (record := records.look(page.book, device, page.article)) is not None
         }
 
         self.hashes = records.block_hashes(page)
@@ -69,7 +70,7 @@ class Outputs:
     def of_program(self, program: str) -> str:
         name = program if "/" in program else f"{self.page.article}/{program}"
         path = self.page.book.snippets / name
-        if not path.is_file():
+        if not reads.is_file(path):
             raise BookError(f"there is no snippets/{name}")
         code = records.program_hash(self.page.book, path)
         parts = {

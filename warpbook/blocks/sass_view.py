@@ -10,6 +10,7 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
+from warpbook import reads
 from warpbook.book import Book, BookError
 from warpbook.records import sass
 from warpbook.records.sass import Instruction, Wanted
@@ -146,7 +147,7 @@ def text(book: Book, one: Wanted, width: int = 48) -> str:
     """`warpbook sass`: source lines, and beside them their instructions."""
     entry, words = sass.disassemble(book, one), WORDS["en"]
     instructions = sass.instructions_of(entry)
-    source = (book.snippets / one.file).read_text("utf-8").splitlines()
+    source = reads.text(book.snippets / one.file).splitlines()
     used = [number for each in instructions for number in each.lines]
     lines = [(n, source[n - 1]) for n in range(min(used, default=1), max(used, default=0) + 1)]
     lines = [(n, line) for n, line in lines if n in used]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import operator
 import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import markdown
 
+from warpbook import reads
 from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.check import page_links, search_rank
+from warpbook.check.kept import Kept
 from warpbook.check.page_links import Rendered
+from warpbook.exercises import techniques
 from warpbook.exports import plain
 from warpbook.pipeline.extension import parse
 from warpbook.records import claims, lines, records, sass
@@ -27,7 +33,6 @@ from warpbook.source import (
     navigation,
     origins,
     prose,
-    techniques,
     terms,
     tracks,
     translation,
@@ -39,26 +44,33 @@ NOTE = re.compile(r"^[ ]{0,3}\[\^([^\]]+)\]:")
 REFERENCE = re.compile(r"\[\^([^\]\s]+)\](?!:)")
 
 
-def problems(book: Book, devices: list[str]) -> list[str]:
-    """One line for each thing wrong, each once: what was found first stands first."""
+@reads.settled()
+def problems(book: Book, devices: list[str], kept: Kept | None = None) -> list[str]:
+    """One line for each thing wrong, each once: what was found first stands first.
+
+    What `kept` holds is not looked at again.
+    """
     out: list[str] = []
 
-    def found(check: Callable[[], list[str]]) -> None:
+    def take(check: Callable[[], list[str]]) -> None:
         try:
             out.extend(check())
         except BookError as error:  # of a file that several checks read
             out.append(str(error))
 
+    def found(check: partial[list[str]]) -> None:
+        take(lambda: list(find(kept, check)))
+
     for language in LANGUAGES:
         found(partial(navigation.problems, book, language))
     for language in LANGUAGES:
-        found(partial(page_problems, book, language))
+        take(partial(page_problems, book, language, kept))
     found(partial(allowed_html.source_problems, book))
     found(partial(terms.problems, book))
     found(partial(unlisted_changes, book))
     found(partial(origins.problems, book))
     found(partial(techniques.problems, book))
-    found(lambda: [said for name in tracks.articles(book, "en") for said in goals.problems(pair_of_pages(book, name))])
+    found(partial(goal_problems, book))
     for path in book.pages("zh"):
         found(partial(translation.problems, book, path))
     for article in book.articles():
@@ -74,50 +86,107 @@ def problems(book: Book, devices: list[str]) -> list[str]:
     return list(dict.fromkeys(out))
 
 
-def page_problems(book: Book, language: str) -> list[str]:
+def find(kept: Kept | None, make: partial[Any], is_kept: Callable[[Any], bool] = operator.not_) -> Any:
+    """What a check finds, or has found before where `kept` knows it: by itself only that nothing is wrong."""
+    words = (str(one) for one in make.args if not isinstance(one, Book))
+    what = " ".join([f"{make.func.__module__}.{make.func.__name__}", *words])
+    return kept.find(what, make, is_kept) if kept else make()
+
+
+def goal_problems(book: Book) -> list[str]:
+    return [said for name in tracks.articles(book, "en") for said in goals.problems(pair_of_pages(book, name))]
+
+
+def page_problems(book: Book, language: str, kept: Kept | None = None) -> list[str]:
     """What is wrong with the pages of a language as they are read and rendered, and with what is searched in them."""
-    values, described, out = Values(book), dict[str, str](), list[str]()
+    described, out = dict[str, str](), list[str]()
     rendered: list[Rendered] = []
-    try:
-        articles = set(tracks.articles(book, language))
-    except BookError:
-        articles = set()  # the navigation's problem
+    documents: list[dict[str, Any]] = []
+    wrong: list[str] = []  # with what is searched
+
+    def in_order(found: dict[str, Any]) -> bool:
+        return not found["problems"] and "unsearched" not in found
+
+    def take(path: Path, found: dict[str, Any]) -> None:
+        links = tuple((number, link) for number, link in found["links"])
+        rendered.append(Rendered(path, found["source"], links, frozenset(found["anchors"])))
+        documents.extend(found.get("documents", []))
+        wrong.extend(found.get("unsearched", []))
+
     for path in book.pages(language):
-        page = Page(book, path)
-        try:
-            out += unread(page)
-            parsed = parse(page, language, values)
-            out += parsed.problems
-            if page.article in articles:
-                out += sourceless(page, parsed.html)
-            out += undefined_notes(page)
-            shown = describe.page(page, language, plain.markdown(parsed))
-            out += description_faults(page.name, shown, language, described)
-            numbered = tuple((line.number, line.text) for line in page.prose if line.file == page.name)
-        except BookError as error:
-            out.append(str(error))
-            continue
-        source = path.relative_to(book.docs / language).as_posix()
-        rendered.append(Rendered(path, source, numbered, parsed.html, parsed.searched))
+        name = book.relative(path)
+        found = find(kept, partial(page_found, book, language, name), in_order)
+        out += found["problems"]
+        if "links" in found:
+            out += description_faults(name, found["description"], language, described)
+            take(path, found)
     for program in (path for article in book.articles() for path in book.programs(article)):
         name = book.relative(program)
-        out += description_faults(name, describe.lab(book, name, language), language, described)
+        shown = find(kept, partial(describe.lab, book, name, language), bool)
+        out += description_faults(name, shown, language, described)
     complete = len(rendered) == len(book.pages(language))  # else pages are missing from the results of a search
     if language == LANGUAGES[0]:
-        rendered += [developers_page(book, path) for path in book.developers()]
+        for path in book.developers():
+            take(path, find(kept, partial(developers_found, book, book.relative(path)), in_order))
     out += page_links.broken(book, language, rendered)
     if complete and search_rank.queries(book, language):
-        out += search_rank.problems(book, language, rendered)
+        if wrong:
+            raise BookError(wrong[0])
+        searched = partial(search_rank.problems, book, language, documents)
+        out += kept.find(f"search {language} {reads.digest(json.dumps(documents))}", searched) if kept else searched()
     return out
 
 
-def developers_page(book: Book, path: Path) -> Rendered:
-    """A contributors' page, which is ordinary Markdown."""
-    page = Page(book, path)
+def page_found(book: Book, language: str, name: str) -> dict[str, Any]:
+    """What is wrong with a page by itself, and what is wanted of it to hold it against the others."""
+    page = Page(book, book.root / name)
+    problems: list[str] = []
+    found: dict[str, Any] = {"problems": problems}
+    try:
+        is_article = page.article in tracks.articles(book, language)
+    except BookError:
+        is_article = False  # the navigation's problem
+    try:
+        problems += unread(page)
+        parsed = parse(page, language, Values(book))
+        problems += parsed.problems
+        if is_article:
+            problems += sourceless(page, parsed.html)
+        problems += undefined_notes(page)
+        found["description"] = describe.page(page, language, plain.markdown(parsed))
+        lines = [(line.number, line.text) for line in page.prose if line.file == page.name]
+    except BookError as error:
+        problems.append(str(error))
+        return found
+    source = page.path.relative_to(book.docs / language).as_posix()
+    return found | linked(book, language, source, lines, parsed.html, parsed.searched)
+
+
+def developers_found(book: Book, name: str) -> dict[str, Any]:
+    """As `page_found`, of a contributors' page, which is ordinary Markdown."""
+    page = Page(book, book.root / name)
     text = "\n".join(page.source.splitlines()[page.first :])
     html = markdown.Markdown(extensions=["warpbook.pipeline.extension"]).convert(text)
-    numbered = tuple((line.number, line.text) for line in page.prose)
-    return Rendered(path, path.relative_to(book.docs).as_posix(), numbered, html, html)
+    lines = [(line.number, line.text) for line in page.prose]
+    source = page.path.relative_to(book.docs).as_posix()
+    return {"problems": []} | linked(book, LANGUAGES[0], source, lines, html, html)
+
+
+def linked(
+    book: Book, language: str, source: str, lines: list[tuple[int, str]], html: str, searched: str
+) -> dict[str, Any]:
+    """Of a page: its links, its anchors, what is searched of it."""
+    found: dict[str, Any] = {
+        "source": source,
+        "links": list(page_links.links_of(lines)),
+        "anchors": page_links.anchors_of(html),
+    }
+    try:
+        if search_rank.queries(book, language):
+            found["documents"] = search_rank.documents_of(book, language, source, searched)
+    except BookError as error:  # of docs/*.toml: it is said once, when all pages are there
+        found["unsearched"] = [str(error)]
+    return found
 
 
 def sourceless(page: Page, html: str) -> list[str]:
@@ -152,19 +221,20 @@ def description_faults(name: str, description: str, language: str, known: dict[s
 
 def unlisted_changes(book: Book) -> list[str]:
     """One line for each page that docs/changes.toml has no entry of; none where there is no such file."""
-    if not (book.docs / changes.FILE).exists():
+    if not reads.exists(book.docs / changes.FILE):
         return []
     listed = {page for change in changes.read(book) for page in change.pages}
     pages = (path.relative_to(book.docs / "en").with_suffix("").as_posix() for path in book.pages("en"))
     return [f"{page}: add an entry to docs/{changes.FILE}" for page in pages if page not in listed]
 
 
-def waiting(book: Book, devices: list[str]) -> list[str]:
+@reads.settled()
+def waiting(book: Book, devices: list[str], kept: Kept | None = None) -> list[str]:
     """One line for each article of which a GPU has not run everything: no problem, and no reason to hold back."""
     found = []
     for device, article in ((device, article) for device in devices for article in book.articles()):
         try:
-            if parts := records.pending(book, device, article):
+            if parts := find(kept, partial(records.pending, book, device, article), always):
                 found.append((device, article, parts))
         except BookError:  # of a page or a record that cannot be read: `problems` names it
             continue
@@ -173,6 +243,11 @@ def waiting(book: Book, devices: list[str]) -> list[str]:
         f"{records.remedy(device, article)}"
         for device, article, parts in found
     ]
+
+
+def always(found: Any) -> bool:
+    """Of what is no verdict: it is kept whatever it is."""
+    return True
 
 
 def unread(page: Page) -> list[str]:

@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from warpbook import toml, tools
+from warpbook import reads, toml, tools
 from warpbook.book import Book, BookError
-from warpbook.check.page_links import Rendered
 from warpbook.site import search
 
 FILE = "queries.toml"  # under docs/
@@ -25,7 +25,7 @@ FIRST = 3  # results that a reader looks at
 def queries(book: Book, language: str) -> dict[str, str]:
     """The page that each query must find; none where there is no such file."""
     path = book.docs / FILE
-    if not path.exists():
+    if not reads.exists(path):
         return {}
     found = toml.parse(toml.read_text(path, f"docs/{FILE}"), f"docs/{FILE}", FORM)
     return dict(found.get(language, {}))
@@ -50,13 +50,15 @@ def missed(answers: dict[str, list[str]], wanted: dict[str, str], language: str)
     ]
 
 
-def problems(book: Book, language: str, pages: list[Rendered]) -> list[str]:
-    """As `missed`, of a site that has these pages."""
+def documents_of(book: Book, language: str, source: str, searched: str) -> list[dict[str, Any]]:
+    """What is searched of a page; `searched` is its HTML with its formulas as TeX."""
+    name = source.removesuffix(".md")
+    return search.documents(book, language, name, f"{name}/".removesuffix("index/"), searched)
+
+
+def problems(book: Book, language: str, documents: list[dict[str, Any]]) -> list[str]:
+    """As `missed`, of a site in which these documents are searched."""
     wanted = queries(book, language)
-    documents = []
-    for page in pages:
-        name = page.source.removesuffix(".md")
-        documents += search.documents(book, language, name, f"{name}/".removesuffix("index/"), page.searched)
     with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
         site = Path(folder)
         search.write(site, documents)
@@ -72,4 +74,4 @@ def material_worker() -> Path:
     import material  # type: ignore[import-untyped]
 
     folder = Path(str(material.__file__)).parent / "templates" / "assets" / "javascripts"
-    return next(path for path in folder.glob("workers/*.js") if search.MATERIALS.search(path.as_posix()))
+    return next(path for path in reads.listed(folder, "workers/*.js") if search.MATERIALS.search(path.as_posix()))

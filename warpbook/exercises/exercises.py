@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from warpbook import reads
 from warpbook.book import LANGUAGES, Book, BookError
 
 FOLDER = "exercises"
@@ -61,7 +62,7 @@ class Exercise:
         return LANGUAGE_OF[self.suffix]
 
     def mistakes(self) -> list[Mistake]:
-        return [read_mistake(path) for path in sorted((self.folder / "mistakes").glob(f"*{self.suffix}"))]
+        return [read_mistake(path) for path in reads.listed(self.folder / "mistakes", f"*{self.suffix}")]
 
     def lacks(self) -> bool:
         """Whether its answers are Triton kernels and there is no Triton here."""
@@ -78,7 +79,7 @@ def all(book: Book) -> list[Exercise]:
 
 
 def folders(book: Book) -> list[Path]:
-    return sorted(path.parent for path in (book.root / FOLDER).glob("*/*/judge.py"))
+    return sorted(path.parent for path in reads.listed(book.root / FOLDER, "*/*/judge.py"))
 
 
 def find(book: Book, name: str) -> Exercise:
@@ -107,7 +108,7 @@ def read(book: Book, folder: Path) -> Exercise:
                 raise BookError(
                     f"{where}/task.{language}.md: {key} is {head[key]}, in English {first[key]}; make them equal"
                 )
-    suffix = ".py" if (folder / "solution.py").exists() else ".cu"
+    suffix = ".py" if reads.exists(folder / "solution.py") else ".cu"
     stub, solution = (read_text(book, folder / f"{name}{suffix}") for name in ("stub", "solution"))
     if wrong := stub_problem(stub, solution, suffix):
         raise BookError(f"{where}/{wrong}")
@@ -129,7 +130,7 @@ def read(book: Book, folder: Path) -> Exercise:
 
 def read_text(book: Book, path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return reads.text(path)
     except FileNotFoundError:
         raise BookError(f"{book.relative(path)}: the file is missing; every exercise has one") from None
     except UnicodeDecodeError:
@@ -199,7 +200,7 @@ def stub_problem(stub: str, solution: str, suffix: str = ".cu") -> str:
 
 def read_mistake(path: Path) -> Mistake:
     try:
-        source = path.read_text("utf-8")
+        source = reads.text(path)
     except UnicodeDecodeError:
         raise BookError(f"{path}: it is not UTF-8; save it as UTF-8") from None
     head = EXPECTED.match(source)

@@ -22,7 +22,7 @@ def write(book: Book, language: str, texts: dict[Path, tuple[str, str]], site: P
         page = Page(book, path)
         name = path.relative_to(book.docs / language).with_suffix("").as_posix()
         write_text(site / f"{name}.md", text)
-        record = records.read(book, PRIMARY, page.article)
+        record = records.look(book, PRIMARY, page.article)
         device = records.device_name(record) if record else ""
         if made := notebooks.of_page(page, folded, language, url, device or PRIMARY):
             write_text(site / f"{name}.ipynb", made)

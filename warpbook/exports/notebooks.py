@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from warpbook import reads
 from warpbook.blocks import ends
 from warpbook.book import BOOKS, Book
 from warpbook.exercises import box, commands, exercises
@@ -105,7 +106,7 @@ def notebook(book: Book, program: Path, language: str, home: str) -> str:
     """
     name = program.relative_to(book.snippets).as_posix()
     own = book.relative(program)
-    code = program.read_text("utf-8")
+    code = reads.text(program)
     files, kernels = needed_files(book, [code], program.parent.name, own)
     if "__file__" in code or f'"{program.name}"' in code:  # it runs itself in other processes
         files[own] = code
@@ -183,8 +184,8 @@ def needed_files(book: Book, codes: list[str], article: str, where: str) -> tupl
     modules, kernels, data = needed(book, codes, article, where)
     files = dict(sorted((modules | data).items()))
     helper = book.snippets / "warpbench.py"
-    if helper.exists():
-        files = {book.relative(helper): helper.read_text("utf-8"), **files}
+    if reads.exists(helper):
+        files = {book.relative(helper): reads.text(helper), **files}
     return files, kernels
 
 
@@ -194,7 +195,7 @@ def judge_files(book: Book, names: list[str]) -> dict[str, str]:
         return {}
     package = [path for path in (book.snippets / JUDGE).iterdir() if path.suffix in (".py", ".toml")]
     declared = [exercises.find(book, name).folder / "judge.py" for name in names]
-    return {book.relative(path): path.read_text("utf-8") for path in sorted([*package, *declared])}
+    return {book.relative(path): reads.text(path) for path in sorted([*package, *declared])}
 
 
 def softcuda_source() -> str:
@@ -247,7 +248,7 @@ def shown(path: str) -> str:
 
 def filled(name: str, title: str, constants: dict[str, Any]) -> str:
     """The code of first_cells/`name` with this title and these constants."""
-    code = (CODE / name).read_text("utf-8").replace("TITLE", title, 1)
+    code = reads.text(CODE / name).replace("TITLE", title, 1)
     for constant, value in constants.items():
         line = f"{constant} = {json.dumps(value, ensure_ascii=False)}"
         code = re.sub(rf"^{constant}\b.*$", lambda _, line=line: line, code, count=1, flags=re.MULTILINE)  # type: ignore[misc]

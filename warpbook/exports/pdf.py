@@ -129,5 +129,5 @@ def document(book: Book, folder: Path, language: str) -> str:
 
 def machine(book: Book) -> str:
     """The device whose numbers the pages quote, by its own name."""
-    found = (records.read(book, PRIMARY, article) for article in book.articles())
+    found = (records.look(book, PRIMARY, article) for article in book.articles())
     return next((records.device_name(record) for record in found if record), PRIMARY)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html.parser import HTMLParser
 from itertools import groupby
 
@@ -323,6 +324,7 @@ class Reader(HTMLParser):
             self.out.append(form.format(text))
 
 
+@lru_cache(maxsize=2048)  # a page is read twice, with its folds and without them
 def of_html(made: str) -> str:
     """Markdown of an output, a chart, a drawing, a table of claims."""
     drawn = re.search(r"<svg\b.*?</svg>", made, re.DOTALL)

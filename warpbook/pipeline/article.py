@@ -10,6 +10,7 @@ from markdown import Markdown
 from markdown.postprocessors import Postprocessor
 from markdown.treeprocessors import Treeprocessor
 
+from warpbook import reads
 from warpbook.blocks import citation, ends, listings, mathematics, moved
 from warpbook.book import BookError
 from warpbook.pipeline import typography
@@ -92,6 +93,6 @@ def under_heading(content: str, more: str) -> str:
 def lag(page: Page, language: str) -> str:
     """Where the page lags behind the English one."""
     english = page.book.docs / "en" / page.path.relative_to(page.book.docs / language)
-    if language not in translation.LAGS or not english.exists():
+    if language not in translation.LAGS or not reads.exists(english):
         return ""
     return translation.banner(Page(page.book, english), page, language)

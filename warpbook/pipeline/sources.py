@@ -9,10 +9,10 @@ from markdown import Markdown
 from markdown.preprocessors import Preprocessor
 
 from warpbook.blocks import ends
-from warpbook.exercises import box, overview
+from warpbook.exercises import box, overview, techniques
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
-from warpbook.source import changes, comments, errata, glossary, origins, reading, techniques, tracks
+from warpbook.source import changes, comments, errata, glossary, origins, reading, tracks
 from warpbook.source.pages import EXPRESSION, Line
 
 WRITTEN = ("exercise",)  # directives with a name that become Markdown

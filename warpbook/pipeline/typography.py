@@ -17,6 +17,7 @@ HAN = "\u3005-\u3007\u3400-\u9fff"
 MARKS = "，。、；：？！（）《》〈〉【】"
 INLINE = {"a", "abbr", "b", "bdi", "data", "em", "i", "mark", "s", "span", "strong", "sub", "sup", "time"}
 CLOSED = {"button", "code", "label", "math", "pre", "script", "select", "style", "svg", "textarea"}
+WHOLE = {"pre", "svg"}  # of these, whose tags are most of a page's
 CLOSED_CLASSES = re.compile(
     r'class="[^"]*\b(?:arithmatex|katex|highlight|headerlink|footnote-(?:back)?ref|wb-switch|wb-cite__text)\b'
 )
@@ -57,7 +58,11 @@ def pieces(content: str) -> Iterator[tuple[str, str, bool]]:
     closed: list[str] = []
     kind = ""
     at = 0
-    for tag in (*TAG.finditer(content), None):
+    while True:
+        if kind == "omitted" and closed and closed[-1] in WHOLE and (inner := inside(content, closed[-1], at)):
+            yield "omitted", inner, closed[-1] == "svg"
+            at += len(inner)
+        tag = TAG.search(content, at)
         text = content[at : tag.start() if tag else None]
         if text:
             yield kind if closed else "text", text, False
@@ -75,6 +80,12 @@ def pieces(content: str) -> Iterator[tuple[str, str, bool]]:
                 closed.append(name)
         elif closed and closed[-1] == name:
             closed.pop()
+
+
+def inside(content: str, name: str, at: int) -> str:
+    """What stands in an element that begins before `at`, as one piece; empty where it holds another of its kind."""
+    text = content[at : max(at, content.find(f"</{name}>", at))]
+    return "" if f"<{name}" in text else text
 
 
 def tidy(content: str, language: str) -> str:

@@ -30,6 +30,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from warpbook import reads
 from warpbook.book import CPU, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.numbers import quantity
 from warpbook.records import counters, records, schema
@@ -95,18 +96,19 @@ def file_of(book: Book, article: str) -> Path:
     return book.snippets / article / "claims.toml"
 
 
+@reads.remembered
 def of_article(book: Book, article: str) -> list[Claim]:
     """The article's claims, in the order written; none where it has no claims.toml. Raises BookError."""
     path = file_of(book, article)
-    if not path.exists():
+    if not reads.exists(path):
         return []
     name = book.relative(path)
     try:
-        tables = tomllib.loads(path.read_text("utf-8"))
+        tables = tomllib.loads(reads.text(path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BookError(f"{name}: not TOML: {error}") from None
     for program, claims in tables.items():
-        if not (book.snippets / article / f"{program}.py").is_file():
+        if not reads.is_file(book.snippets / article / f"{program}.py"):
             raise BookError(f"{name}: [{program}]: there is no snippets/{article}/{program}.py")
         for claim, table in claims.items() if isinstance(claims, dict) else ():
             for key in table if isinstance(table, dict) else ():
@@ -229,13 +231,14 @@ class Judged:
         return "–" if number is None else quantity(float(number), self.unit)
 
 
+@reads.remembered
 def judged(book: Book, device: str, article: str) -> list[Judged]:
     """Every claim of the article, held against the device's record. Raises BookError for what makes no sense.
 
     Where a device has no record of the article there is nothing to judge; only the primary one is waited for.
     """
     claims = [claim for claim in of_article(book, article) if claim.device in (None, device)]
-    record = records.read_with_cpu(book, device, article) if claims else None
+    record = records.look_with_cpu(book, device, article) if claims else None
     if not claims or (record is None and device != PRIMARY):
         return []
     waiting = records.pending(book, device, article)

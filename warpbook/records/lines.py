@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warpbook import reads
 from warpbook.book import SOFTCUDA, Book, BookError, write_json
 from warpbook.records import packages, profile, records, schema
 from warpbook.run.run import run_blocks, run_program
@@ -86,10 +87,11 @@ def path_of(book: Book, article: str) -> Path:
     return book.records / SOFTCUDA / "lines" / f"{article}.json"
 
 
+@reads.remembered
 def read(book: Book, article: str) -> dict[str, Any]:
     """By program ("" is the page): {"code": hash, "launches": {"reduce_v0#1": …}}."""
     path = path_of(book, article)
-    if not path.exists():
+    if not reads.exists(path):
         return {}
     name = book.relative(path)
     try:
@@ -105,7 +107,7 @@ def code_of(page: Page, program: str) -> str:
         hashes = records.block_hashes(page)
         return hashes[-1] if hashes else ""
     path = page.book.snippets / program
-    if not path.is_file():
+    if not reads.is_file(path):
         raise BookError(f"{page.name}: lines of a launch by snippets/{program}, and there is no such program")
     return records.program_hash(page.book, path)
 
@@ -154,7 +156,7 @@ def moved(page: Page, name: str, launch: dict[str, Any]) -> list[str]:
     blocks = written_in(page)
     for file, lines in launch["lines"].items():
         path = page.book.root / file
-        text = path.read_text("utf-8").splitlines() if path.is_file() else blocks.get(file, [])
+        text = reads.text(path).splitlines() if reads.is_file(path) else blocks.get(file, [])
         for number, counts in lines.items():
             now = text[int(number) - 1].strip() if int(number) <= len(text) else ""
             if now != counts["source"]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from warpbook import reads
 from warpbook.book import Book, BookError
 
 NAMES = {"torch": "PyTorch", "triton": "Triton"}  # as readers know them
@@ -23,7 +24,7 @@ def kept(packages: dict[str, str]) -> dict[str, Any]:
 def tried(book: Book) -> dict[str, str]:
     """The versions that the book was tried with."""
     path = book.root / FILE
-    return dict(re.findall(r"(?m)^(\w+)==(\S+)", path.read_text("utf-8"))) if path.is_file() else {}
+    return dict(re.findall(r"(?m)^(\w+)==(\S+)", reads.text(path))) if reads.is_file(path) else {}
 
 
 def tried_version(book: Book, package: str) -> str:

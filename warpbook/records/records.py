@@ -17,6 +17,7 @@ a gap is an error. Of a GPU's it is *pending*: pages say that it has not been me
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
@@ -27,6 +28,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from warpbook import reads
 from warpbook.book import PRIMARY, SOFTCUDA, Book, BookError, write_json
 from warpbook.records import schema
 from warpbook.run.hashes import code_hash, needed, normal
@@ -57,9 +59,15 @@ def path_of(book: Book, device: str, article: str) -> Path:
 
 
 def read(book: Book, device: str, article: str) -> dict[str, Any] | None:
-    """The record, or None if there is none. Raises BookError if it cannot be understood."""
+    """The record, to be changed at will, or None if there is none. Raises BookError if it cannot be understood."""
+    return copy.deepcopy(look(book, device, article))
+
+
+@reads.remembered
+def look(book: Book, device: str, article: str) -> dict[str, Any] | None:
+    """The record as everybody who looks at it shares it: nothing in it is changed."""
     path = path_of(book, device, article)
-    if not path.exists():
+    if not reads.exists(path):
         return None
     try:
         return parse(path, book.relative(path))
@@ -67,13 +75,15 @@ def read(book: Book, device: str, article: str) -> dict[str, Any] | None:
         raise BookError(f"{error}; {remedy(device, article)}") from None
 
 
-def read_with_cpu(book: Book, device: str, article: str) -> dict[str, Any] | None:
-    """The record, with what the article's programs for the CPU measured, which softcuda's record keeps."""
-    record = read(book, device, article)
+@reads.remembered
+def look_with_cpu(book: Book, device: str, article: str) -> dict[str, Any] | None:
+    """As `look`, with what the article's programs for the CPU measured, which softcuda's record keeps."""
+    record = look(book, device, article)
     programs = [program_name(path) for path in book.programs(article) if measures_cpu(path)]
-    if device == SOFTCUDA or not programs or (kept := read(book, SOFTCUDA, article)) is None:
+    if device == SOFTCUDA or not programs or (kept := look(book, SOFTCUDA, article)) is None:
         return record
     record = record or empty()
+    record = record | {"programs": dict(record["programs"]), "machines": dict(record["machines"])}
     for program in programs:
         if entry := kept["programs"].get(program):
             record["programs"][program] = entry
@@ -175,7 +185,7 @@ def remedy(device: str, article: str) -> str:
 
 def measures_cpu(program: Path) -> bool:
     """Whether the program says that it measures the CPU, `wb.measure_cpu()`: no GPU is asked to run it."""
-    return bool(re.search(r"^\s*wb\.measure_cpu\(\)", program.read_text("utf-8"), re.MULTILINE))
+    return bool(re.search(r"^\s*wb\.measure_cpu\(\)", reads.text(program), re.MULTILINE))
 
 
 def runs_on(book: Book, device: str, article: str) -> list[Path]:
@@ -183,23 +193,25 @@ def runs_on(book: Book, device: str, article: str) -> list[Path]:
     return [path for path in book.programs(article) if device == SOFTCUDA or not measures_cpu(path)]
 
 
+@reads.remembered
 def program_hash(book: Book, program: Path) -> str:
-    return code_hash(book, [program.read_text("utf-8")], program.parent.name, book.relative(program))
+    return code_hash(book, [reads.text(program)], program.parent.name, book.relative(program))
 
 
 def block_hashes(page: Page) -> list[str]:
     """One hash a Python block. A block is what the blocks before it made of it, so they count too."""
-    codes = [block.code for block in page.python]
-    return [code_hash(page.book, codes[: i + 1], page.article, page.python[i].where) for i in range(len(codes))]
+    blocks = page.python
+    codes = [block.code for block in blocks]
+    return [code_hash(page.book, codes[: i + 1], page.article, blocks[i].where) for i in range(len(codes))]
 
 
 def counters_hash(book: Book, command: str, metrics: list[str]) -> str:
     """Of the command's program, its arguments and what is asked for."""
     program = book.snippets / command.split()[0]
-    if not program.is_file():
+    if not reads.is_file(program):
         raise BookError(f"there is no snippets/{command.split()[0]}, whose counters a page asks for")
     asked = repr((command, sorted(metrics)))
-    return code_hash(book, [program.read_text("utf-8"), asked], program.parent.name, book.relative(program))
+    return code_hash(book, [reads.text(program), asked], program.parent.name, book.relative(program))
 
 
 @dataclass(frozen=True)
@@ -219,7 +231,17 @@ def gaps(book: Book, device: str, article: str, explained: bool = False) -> list
 
     With `explained` git is asked which files changed, for the lines.
     """
-    record = read(book, device, article)
+    found = unexplained(book, device, article)
+    return look_for_gaps(book, device, article, explained=True) if explained and found else list(found)
+
+
+@reads.remembered
+def unexplained(book: Book, device: str, article: str) -> list[Gap]:
+    return look_for_gaps(book, device, article, explained=False)
+
+
+def look_for_gaps(book: Book, device: str, article: str, explained: bool) -> list[Gap]:
+    record = look(book, device, article)
     name = book.relative(path_of(book, device, article))
     page_path = book.page_of(article, "en") or book.page_of(article, "zh")
     page = Page(book, page_path) if page_path else None
@@ -277,7 +299,7 @@ class Loader:
 
 
 def loader(book: Book, program: Path) -> Loader:
-    name, text = book.relative(program), program.read_text("utf-8")
+    name, text = book.relative(program), reads.text(program)
     return Loader(program.name, {name: text, **loaded(book, [text], program.parent.name, name)})
 
 
@@ -349,7 +371,7 @@ def program_name(program: Path) -> str:
 
 def devices(book: Book) -> list[str]:
     """Devices with a record of anything, the primary one first."""
-    found = sorted({p.parent.name for p in book.records.glob("*/*.json")})
+    found = sorted({p.parent.name for p in reads.listed(book.records, "*/*.json")})
     return sorted(found, key=lambda d: (d != PRIMARY, d == SOFTCUDA, d))
 
 

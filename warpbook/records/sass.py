@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warpbook import reads
 from warpbook.book import SOFTCUDA, Book, BookError, write_json
 from warpbook.records import records, schema
 from warpbook.run.hashes import add_kernel, normal_kernel
@@ -195,7 +196,7 @@ def disassemble(book: Book, one: Wanted) -> dict[str, Any]:
         known = sorted(functions)
         raise BookError(f"{name}: no kernel {one.kernel} in its machine code{schema.suggest(one.kernel, known)}")
     instructions = list(read_listing(functions[one.kernel], str(path.resolve())))
-    source = path.read_text("utf-8").splitlines()
+    source = reads.text(path).splitlines()
     used = sorted({number for each in instructions for number in each.lines})
     return {
         "code": code_of(book, one),
@@ -367,10 +368,11 @@ def path_of(book: Book, article: str) -> Path:
     return book.records / SOFTCUDA / "sass" / f"{article}.json"
 
 
+@reads.remembered
 def read(book: Book, article: str) -> dict[str, Any]:
     """By key ("reduction/reduce.cu:reduce_v0"): what `disassemble` makes."""
     path = path_of(book, article)
-    if not path.exists():
+    if not reads.exists(path):
         return {}
     name = book.relative(path)
     try:
@@ -384,7 +386,7 @@ def read(book: Book, article: str) -> dict[str, Any]:
 def entry_of(book: Book, article: str, one: Wanted) -> dict[str, Any]:
     entry = read(book, article).get(one.key)
     if entry is None:
-        missing = "" if (book.snippets / one.file).is_file() else f": there is no snippets/{one.file}"
+        missing = "" if reads.is_file(book.snippets / one.file) else f": there is no snippets/{one.file}"
         raise BookError(f"no SASS of {one.key}{missing or f'; {records.remedy(SOFTCUDA, article)}'}")
     return dict(entry)
 
@@ -393,7 +395,7 @@ def code_of(book: Book, one: Wanted) -> str:
     """Hash of what the compiler sees: the file and those beside it that it includes, and how it is compiled."""
     kernels: dict[str, str] = {}
     path = book.snippets / one.file
-    add_kernel(book, path if path.is_file() else None, kernels)
+    add_kernel(book, path if reads.is_file(path) else None, kernels)
     parts = [one.key, *(f"{name}\n{normal_kernel(text)}" for name, text in sorted(kernels.items()))]
     return "sha256:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -407,7 +409,7 @@ def stale(book: Book, article: str) -> list[str]:
     out = []
     for one in asked:
         entry = kept.get(one.key)
-        if not (book.snippets / one.file).is_file():
+        if not reads.is_file(book.snippets / one.file):
             out.append(f"{name}: there is no snippets/{one.file}")
         elif entry is None:
             out.append(f"{name}: no SASS of {one.key}; {remedy}")
@@ -422,7 +424,7 @@ def stale(book: Book, article: str) -> list[str]:
 
 def moved(book: Book, one: Wanted, entry: dict[str, Any]) -> str:
     """The first line that is another now: a comment more above it changes no hash."""
-    text = (book.snippets / one.file).read_text("utf-8").splitlines()
+    text = reads.text(book.snippets / one.file).splitlines()
     for number, source in entry["lines"].items():
         now = text[int(number) - 1].strip() if int(number) <= len(text) else ""
         if now != source:

@@ -15,6 +15,7 @@ from typing import Any
 
 import fastjsonschema
 
+from warpbook import reads
 from warpbook.book import BookError
 
 
@@ -25,7 +26,7 @@ def read_json(path: Path, name: str) -> Any:
         raise BookError(f"{name}: {constant} is no number")
 
     try:
-        return json.loads(path.read_text("utf-8"), parse_constant=refuse, object_pairs_hook=unrepeated)
+        return json.loads(reads.text(path), parse_constant=refuse, object_pairs_hook=unrepeated)
     except UnicodeDecodeError as error:
         raise BookError(f"{name}: not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:

@@ -61,13 +61,9 @@ class Values:
         self.all = [self, *self.others]
         for other in self.others:
             other.all = self.all
-        self._records: dict[str, dict[str, Any] | None] = {}
-        self._pending: dict[str, list[str]] = {}
 
     def record(self, article: str) -> dict[str, Any]:
-        if article not in self._records:
-            self._records[article] = records.read_with_cpu(self.book, self.device, article)
-        found = self._records[article]
+        found = records.look_with_cpu(self.book, self.device, article)
         if found is None:
             if article not in (known := self.book.articles()):
                 raise BookError(f'there is no article "{article}"{schema.suggest(article, known)}')
@@ -78,9 +74,7 @@ class Values:
 
     def pending(self, article: str) -> list[str]:
         """The parts of the article that this device has not run since they changed; none of softcuda."""
-        if article not in self._pending:
-            self._pending[article] = records.pending(self.book, self.device, article)
-        return self._pending[article]
+        return records.pending(self.book, self.device, article)
 
     def get(self, text: str, article: str) -> Value:
         """The value called `text` by a page of `article`. Raises BookError (without a place) if there is none."""

@@ -12,13 +12,15 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from warpbook import reads
 from warpbook.book import Book, BookError
 
 KERNEL_SUFFIXES = (".cu", ".cuh", ".cpp")  # C++ that launches kernels counts as they do
-DATA_SUFFIXES = (".csv", ".c")
+DATA_SUFFIXES = (".csv", ".txt", ".c")
 MESSAGES = ("what", "help", "description")  # keywords whose text is for people: wb.check's and argparse's
 # A string, a character, or a comment, whichever begins first.
 CPP_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -37,6 +39,26 @@ def normal_kernel(text: str) -> str:
     return "\n".join(line for line in out if line)
 
 
+PARSED: dict[str, list[ast.AST]] = {}  # nodes of code that `named_in` has parsed, until `normal_python` changes them
+
+
+def nodes_of(code: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(code)))
+
+
+@lru_cache(maxsize=1024)
+def named_in(code: str) -> tuple[list[str], list[str]]:
+    """The texts in Python `code` that may name a kernel or a data file, and the modules that it imports."""
+    nodes = PARSED[code] = nodes_of(code)
+    if len(PARSED) > 64:
+        del PARSED[next(iter(PARSED))]
+    constants = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return (
+        list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES + DATA_SUFFIXES))),
+        list(dict.fromkeys(name for node in nodes for name in imported(node))),
+    )
+
+
 @lru_cache(maxsize=1024)
 def normal_python(code: str) -> str:
     """The syntax tree as text. Not `ast.dump`, whose form changes with Python's version."""
@@ -53,15 +75,15 @@ def normal_python(code: str) -> str:
             return f"[{','.join(map(show, node))}]"
         return repr(node)
 
-    return show(without_words(ast.parse(code)))
+    return show(without_words(PARSED.pop(code, []) or nodes_of(code)))
 
 
-def without_words(tree: ast.Module) -> ast.Module:
-    """The tree without the words for people: docstrings, what is printed, messages of errors, help of options.
+def without_words(nodes: list[ast.AST]) -> ast.AST:
+    """The tree of these nodes without the words for people: docstrings, what is printed, messages, help of options.
 
     Only text goes. What is computed inside an f-string or in an argument stays, and so do format specifications.
     """
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
                 del node.body[0]
@@ -75,7 +97,7 @@ def without_words(tree: ast.Module) -> ast.Module:
             for keyword in node.keywords:
                 if keyword.arg in MESSAGES:
                     keyword.value = without_text(keyword.value)
-    return tree
+    return nodes[0]
 
 
 def without_text(node: ast.expr) -> ast.expr:
@@ -98,13 +120,18 @@ def without_text(node: ast.expr) -> ast.expr:
 def helper_version(book: Book) -> str:
     """VERSION of snippets/warpbench.py, read and not imported; "0" where there is no helper."""
     helper = book.snippets / "warpbench.py"
-    text = helper.read_text("utf-8") if helper.exists() else ""
+    text = reads.text(helper) if reads.exists(helper) else ""
     match = re.search(r"^VERSION(?:\s*:[^=]+)?\s*=\s*(\S+)", text, re.MULTILINE)
     return match[1] if match else "0"
 
 
-def code_hash(book: Book, codes: list[str], article: str, where: str) -> str:
+def code_hash(book: Book, codes: Iterable[str], article: str, where: str) -> str:
     """Hash of Python `codes` run in this order, the modules beside them that they import, the files they name."""
+    return hash_of(book, tuple(codes), article, where)
+
+
+@reads.remembered
+def hash_of(book: Book, codes: tuple[str, ...], article: str, where: str) -> str:
     modules, kernels, data = needed(book, codes, article, where)
     python = {**{f"{i}": code for i, code in enumerate(codes)}, **modules}
     parts = [f"warpbench {helper_version(book)}"]
@@ -122,7 +149,7 @@ def normal(name: str, text: str) -> str:
 
 
 def needed(
-    book: Book, codes: list[str], article: str, where: str
+    book: Book, codes: Iterable[str], article: str, where: str
 ) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """The modules beside `codes` that they import, the kernels and the data they name: path from the root to text."""
     modules: dict[str, str] = {}
@@ -138,14 +165,14 @@ def needed(
         for text in texts:
             path = find(book, article, text)
             if path and text.endswith(DATA_SUFFIXES):
-                data[book.relative(path)] = path.read_text("utf-8")
+                data[book.relative(path)] = reads.text(path)
             else:
                 add_kernel(book, path, kernels)
         for name in imports:
             module = module_of(book, article, name)
             key = book.relative(module)
-            if module.is_file() and key not in modules:
-                modules[key] = module.read_text("utf-8")
+            if reads.is_file(module) and key not in modules:
+                modules[key] = reads.text(module)
                 queue.append(modules[key])
     return modules, kernels, data
 
@@ -153,18 +180,7 @@ def needed(
 def module_of(book: Book, article: str, name: str) -> Path:
     """Beside the program, or shared by articles beside warpbench.py, which itself counts through its VERSION."""
     shared = book.snippets / f"{name}.py"
-    return shared if name != "warpbench" and shared.is_file() else book.snippets / article / f"{name}.py"
-
-
-@lru_cache(maxsize=1024)
-def named_in(code: str) -> tuple[list[str], list[str]]:
-    """The texts in Python `code` that may name a kernel or a data file, and the modules that it imports."""
-    nodes = list(ast.walk(ast.parse(code)))
-    constants = (str(node.value) for node in nodes if isinstance(node, ast.Constant))
-    return (
-        list(dict.fromkeys(text for text in constants if text.endswith(KERNEL_SUFFIXES + DATA_SUFFIXES))),
-        list(dict.fromkeys(name for node in nodes for name in imported(node))),
-    )
+    return shared if name != "warpbench" and reads.is_file(shared) else book.snippets / article / f"{name}.py"
 
 
 def imported(node: ast.AST) -> list[str]:
@@ -177,14 +193,14 @@ def imported(node: ast.AST) -> list[str]:
 
 def find(book: Book, article: str, name: str) -> Path | None:
     places = (book.snippets / name, book.snippets / article / name, book.root / name)
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if reads.is_file(place)), None)
 
 
 def add_kernel(book: Book, path: Path | None, kernels: dict[str, str]) -> None:
     """Take in a kernel file and the files beside it that it includes."""
     if path is None or book.relative(path) in kernels:
         return
-    text = kernels[book.relative(path)] = path.read_text("utf-8")
+    text = kernels[book.relative(path)] = reads.text(path)
     for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE):
         included = path.parent / name
-        add_kernel(book, included if included.is_file() else None, kernels)
+        add_kernel(book, included if reads.is_file(included) else None, kernels)

@@ -20,6 +20,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from warpbook import reads
 from warpbook.blocks import ends
 from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, PLACES, Book, BookError, explain
 from warpbook.exports import downloads
@@ -105,7 +106,7 @@ def build_language(
     from mkdocs.commands.build import build as build_site
     from mkdocs.exceptions import Abort, MkDocsException
 
-    with messages(report, book, language) as log:
+    with messages(report, book, language) as log, reads.settled():
         try:
             config = configuration(book, language, output, strict, url)
             build_site(config)

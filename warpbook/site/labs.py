@@ -16,6 +16,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+from warpbook import reads
 from warpbook.blocks import ends, listings
 from warpbook.blocks.outputs import Outputs
 from warpbook.book import Book, BookError, write_cache
@@ -54,7 +55,7 @@ def use_templates() -> None:
 def kept(book: Book, name: str, make: Callable[[], str]) -> str:
     """What mkdocs-jupyter makes of the program `name`, or made of the same code before."""
     made_by = [*(version(maker) for maker in MAKERS), *(p.read_text() for p in sorted(TEMPLATES.rglob("*.j2")))]
-    key = hashlib.sha256("\0".join([*made_by, (book.root / name).read_text("utf-8")]).encode()).hexdigest()
+    key = hashlib.sha256("\0".join([*made_by, reads.text(book.root / name)]).encode()).hexdigest()
     file = (book.root / ".cache" / "labs" / name.removeprefix(PREFIX)).with_suffix(".json")
     try:
         cache = json.loads(file.read_text("utf-8"))
@@ -85,7 +86,7 @@ def lab(book: Book, name: str, notebook: str, language: str, root: str, problems
         where = path.relative_to(book.docs / language).with_suffix("").as_posix()
         link = f'<a href="{root}{where}/">{html.escape(Page(book, path).title)}</a>'
     source_of = book.snippets / program
-    text = source_of.read_text("utf-8").splitlines()
+    text = reads.text(source_of).splitlines()
     blocks, at = "", 1
     for cell in cells(notebook):
         code, lines, at = listings.numbered(program, cell, text, at)

@@ -14,6 +14,7 @@ from mkdocs.structure.files import get_files, set_exclusions
 from mkdocs.structure.nav import get_navigation
 from mkdocs.structure.pages import Page
 
+from warpbook import reads
 from warpbook.book import CONFIGS, PLACES, Book, BookError, explain
 from warpbook.site.builder import Report, begin, configuration, messages, processes, stop
 
@@ -53,7 +54,7 @@ class PageBuilder:
 def work(pipe: Connection, environment: dict[str, str], book: Book, language: str, root: Path, url: str) -> None:
     """What the process does: answer each address with (whether it is a file of the site, what is wrong)."""
     begin(environment)
-    with messages(lambda line: pipe.send(("line", line)), book, language):
+    with messages(lambda line: pipe.send(("line", line)), book, language), reads.settled():
         stage, broken = None, ""
         try:
             stage = Stage(book, language, root / PLACES[language], url)

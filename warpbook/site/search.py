@@ -22,7 +22,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from warpbook import markup
+from warpbook import markup, reads
 from warpbook.book import Book, BookError, write_text
 from warpbook.source import glossary
 
@@ -72,6 +72,10 @@ SKIPPED_CLASSES = {
 }
 VOID = markup.VOID | {"wbr"}
 NAME = re.compile(r"\b(?:cu(?:da)?[A-Z]\w+|__\w+|\w+Idx|\w+Dim|atomic[A-Z]\w*|\w+_async|mma_\w+|wgmma\w*|nv\w+::\w+)")
+LISTED = re.compile(r"(<pre\b[^>]*>)(.*?)(?=</pre>)", re.DOTALL)
+COLOURED = re.compile(r'<span(?: class="\w{1,3}")?>')
+COLOUR = re.compile(rf"{COLOURED.pattern}|</span>")
+JOINT = "\0"
 FORMULA = re.compile(r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.DOTALL)
 SIGNS = {
     r"\times": "×", r"\cdot": "·", r"\le": "≤", r"\ge": "≥", r"\approx": "≈", r"\log": "log", r"\ldots": "…",
@@ -135,7 +139,7 @@ class Sections(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.part == "names":
-            self.found[-1]["names"] += NAME.findall(data)
+            self.found[-1]["names"] += [name for piece in data.split(JOINT) for name in NAME.findall(piece)]
         elif self.part:
             self.found[-1][self.part].append(html.escape(data, quote=False))
 
@@ -147,10 +151,16 @@ def formula(match: re.Match[str]) -> str:
     return html.escape(text) if len(text) <= 24 and not re.search(r"[\\^_&]", text) else "…"
 
 
+def without_colours(match: re.Match[str]) -> str:
+    """Code without the marks of its colours, most of a page's tags, but with a sign in the place of each."""
+    head, code = match.groups()
+    return head + (COLOUR.sub(JOINT, code) if code.count("<span") == len(COLOURED.findall(code)) else code)
+
+
 def sections(content: str) -> list[dict[str, Any]]:
     """Of a page's HTML whose formulas are still TeX."""
     parser = Sections()
-    parser.feed(FORMULA.sub(formula, content))
+    parser.feed(LISTED.sub(without_colours, FORMULA.sub(formula, content)))
     parser.close()
     out = []
     for one in parser.found:
@@ -164,17 +174,18 @@ def sections(content: str) -> list[dict[str, Any]]:
 # -- documents -----------------------------------------------------------------------------------------------------
 
 
+@reads.remembered
 def pages(book: Book) -> dict[str, dict[str, Any]]:
     """docs/search.toml: what readers type for a page beyond its prose, its weight, and whether it is searched."""
     path = book.docs / FILE
     try:
-        found = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+        found = tomllib.loads(reads.text(path)) if reads.exists(path) else {}
     except tomllib.TOMLDecodeError as error:
         raise BookError(f"docs/{FILE}: {error}") from None
     for name, entry in found.items():
         if not isinstance(entry, dict) or entry.keys() - {"also", "boost", "searched"}:
             raise BookError(f"docs/{FILE}: {name}: known are also, boost and searched")
-        if not (book.docs / "en" / f"{name}.md").exists():
+        if not reads.exists(book.docs / "en" / f"{name}.md"):
             raise BookError(f"docs/{FILE}: there is no page {name}")
     return found
 
@@ -265,7 +276,7 @@ CUTTER: list[Any] = []  # the one in use; `segment` and `inner` are called for e
 def use(book: Book) -> None:
     """Cut Chinese with the glossary's terms as words."""
     path = book.docs / glossary.FILE
-    CUTTER[:] = [words(book, path.read_text("utf-8") if path.exists() else "")]
+    CUTTER[:] = [words(book, reads.text(path) if reads.exists(path) else "")]
 
 
 def segment(text: str) -> str:
@@ -287,7 +298,7 @@ def inner(text: str) -> Iterable[str]:
 
 def worker(book: Book, materials: str) -> str:
     """Our worker, which loads Material's, a file named `materials` beside it."""
-    text = (book.root / "theme" / FOLDER / "search.js").read_text("utf-8")
+    text = reads.text(book.root / "theme" / FOLDER / "search.js")
     return text.replace("MATERIAL", materials)
 
 

@@ -23,6 +23,7 @@ from xml.parsers import expat
 import markdown
 import yaml
 
+from warpbook import reads
 from warpbook.book import LANGUAGES, Book
 from warpbook.source.pages import FRONT_MATTER, Line, Page
 
@@ -203,14 +204,14 @@ def prose_of(page: Page) -> list[Line]:
 
 def lines_of(book: Book, path: Path) -> list[Line]:
     name = book.relative(path)
-    return [Line(text, name, i, i) for i, text in enumerate(path.read_text("utf-8").splitlines(), 1)]
+    return [Line(text, name, i, i) for i, text in enumerate(reads.text(path).splitlines(), 1)]
 
 
 def sources(book: Book, language: str) -> list[Line]:
     """All that one language's pages may show beside their own text."""
-    programs = [path for kind in ("toml", "py") for path in book.snippets.glob(f"*/*.{kind}")]
-    tasks = book.root.glob(f"exercises/*/*/task.{language}.md")
-    paths = [*book.docs.glob("*.toml"), *book.pages(language), *programs, *tasks]
+    programs = [path for kind in ("toml", "py") for path in reads.listed(book.snippets, f"*/*.{kind}")]
+    tasks = reads.listed(book.root, f"exercises/*/*/task.{language}.md")
+    paths = [*reads.listed(book.docs, "*.toml"), *book.pages(language), *programs, *tasks]
     return [line for path in sorted(paths) for line in lines_of(book, path)]
 
 
@@ -275,8 +276,8 @@ PATTERNS = frozenset({"avoid", "match"})  # of the glossary: regular expressions
 
 def toml_problems(book: Book) -> list[str]:
     out = []
-    for path in sorted([*book.docs.glob("*.toml"), *book.snippets.glob("*/*.toml")]):
-        source = path.read_text("utf-8")
+    for path in sorted([*reads.listed(book.docs, "*.toml"), *reads.listed(book.snippets, "*/*.toml")]):
+        source = reads.text(path)
         try:
             data = tomllib.loads(source)
         except tomllib.TOMLDecodeError:
@@ -393,13 +394,13 @@ def source_problems(book: Book) -> list[str]:
     That is docs/*.toml, claims, front matter, drawings, and files that would be published as they are.
     """
     out = toml_problems(book)
-    for path in sorted(book.docs.rglob("*.svg")):
-        out += drawing_problems(path.read_text("utf-8"), book.relative(path))
+    for path in reads.listed(book.docs, "**/*.svg"):
+        out += drawing_problems(reads.text(path), book.relative(path))
     for language in LANGUAGES:
         for path in book.pages(language):
             out += front_matter_problems(Page(book, path))
-        for path in sorted((book.docs / language).rglob("*")):
-            if path.is_file() and path.suffix.lower() not in FILES and not path.name.startswith("."):
+        for path in reads.listed(book.docs / language, "**/*"):
+            if reads.is_file(path) and path.suffix.lower() not in FILES and not path.name.startswith("."):
                 kinds = ", ".join(sorted(FILES))
                 out.append(f"{book.relative(path)}: a file of this kind is not published; known are {kinds}")
     return out

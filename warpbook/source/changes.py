@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
-from warpbook import toml
+from warpbook import reads, toml
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.source.pages import Page
 
@@ -35,7 +35,9 @@ def read(book: Book) -> list[Change]:
     """All changes, newest first; none where there is no such file. Raises BookError for what is not in order."""
     path = book.docs / FILE
     known = frozenset(p.relative_to(book.docs / x).with_suffix("").as_posix() for x in LANGUAGES for p in book.pages(x))
-    return list(_read(book.relative(path), toml.read_text(path, book.relative(path)), known)) if path.exists() else []
+    if not reads.exists(path):
+        return []
+    return list(_read(book.relative(path), toml.read_text(path, book.relative(path)), known))
 
 
 def today() -> date:

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from warpbook import toml
-from warpbook.book import Book
+from warpbook import reads, toml
+from warpbook.book import Book, BookError
 from warpbook.source.pages import Line, Page
 
 FILE = "comments.toml"
@@ -116,18 +116,19 @@ def docstrings(text: str, lines: list[str]) -> Iterator[Comment]:
 
 def of_file(book: Book, file: str) -> tuple[Comment, ...]:
     path = book.root / file
-    if path.suffix not in SUFFIXES or not path.is_file():
+    if path.suffix not in SUFFIXES or not reads.is_file(path):
         return ()
-    return of_text(path.read_text("utf-8"), path.suffix == ".py")
+    return of_text(reads.text(path), path.suffix == ".py")
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
+@reads.remembered
 def table(book: Book, folder: Path) -> dict[str, str]:
     """The translations of the comments of a folder's programs; empty where it has no comments.toml."""
     path = folder / FILE
-    if not path.is_file():
+    if not reads.is_file(path):
         return {}
     name = book.relative(path)
     return toml.parse(toml.read_text(path, name), name, toml.table_of(toml.TEXT))
@@ -143,7 +144,7 @@ def translated(book: Book, lines: Iterable[Line]) -> Iterator[Line]:
     for line in lines:
         if line.file not in files:
             found = replacements(book, line.file)
-            files[line.file] = found, (book.root / line.file).read_text("utf-8").splitlines() if found else []
+            files[line.file] = found, reads.text(book.root / line.file).splitlines() if found else []
         known, raws = files[line.file]
         if line.number in known:
             (start, end, said), raw = known[line.number], raws[line.number - 1]
@@ -156,7 +157,7 @@ def translated(book: Book, lines: Iterable[Line]) -> Iterator[Line]:
 
 def in_file(book: Book, file: str, language: str) -> str:
     """A whole file with its comments in this language."""
-    text = (book.root / file).read_text("utf-8")
+    text = reads.text(book.root / file)
     lines = (Line(one, file, number, 0) for number, one in enumerate(text.splitlines(), 1))
     return "".join(f"{line.text}\n" for line in shown(book, lines, language)) if language == LANGUAGE else text
 
@@ -170,6 +171,7 @@ def of_exercise(book: Book, text: str, python: bool, folder: Path, language: str
     return "".join(f"{line}\n" for line in lines)
 
 
+@reads.remembered
 def replacements(book: Book, file: str) -> dict[int, tuple[int, int, str]]:
     """By line of `file`: where the text of a translated comment stands in it, and what stands there instead."""
     known = table(book, (book.root / file).parent) if Path(file).suffix in SUFFIXES else {}
@@ -216,7 +218,8 @@ def problems(book: Book, article: str) -> list[str]:
         (book.root / "exercises" / article, "*/s*.*", "exercise"),
     ):
         known = table(book, folder)
-        there = {one.text for path in folder.glob(files) for one in of_file(book, book.relative(path))} if known else ()
+        paths = reads.listed(folder, files) if known else []
+        there = {one.text for path in paths for one in of_file(book, book.relative(path))}
         name = book.relative(folder / FILE)
         out += [
             f'{name}: no {what} of {article} has the comment "{text}" any more' for text in known if text not in there
@@ -228,7 +231,11 @@ def left(book: Book) -> list[str]:
     """One line with the comments that Chinese pages still show in English; none where all are translated."""
     found: dict[str, set[str]] = {}
     for path in book.pages(LANGUAGE):
-        for file, texts in untranslated(book, Page(book, path)).items():
+        try:
+            texts_by_file = untranslated(book, Page(book, path))
+        except BookError:  # of a page that cannot be read: `checks.problems` names it
+            continue
+        for file, texts in texts_by_file.items():
             found.setdefault(file, set()).update(texts)
     for file, texts in untranslated_in_exercises(book).items():
         found[file] = set(texts)
@@ -254,7 +261,7 @@ def untranslated(book: Book, page: Page) -> dict[str, list[str]]:
 def untranslated_in_exercises(book: Book) -> dict[str, list[str]]:
     """By stub or solution: the comments that Chinese pages show in English."""
     out: dict[str, list[str]] = {}
-    for path in sorted((book.root / "exercises").glob("*/*/s*.*")):
+    for path in reads.listed(book.root, "exercises/*/*/s*.*"):
         known, file = table(book, path.parents[1]), book.relative(path)
         if texts := [one.text for one in of_file(book, file) if one.text not in known and WORDS.search(one.text)]:
             out[file] = texts

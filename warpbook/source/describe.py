@@ -10,6 +10,7 @@ import ast
 import re
 from unicodedata import east_asian_width
 
+from warpbook import reads
 from warpbook.book import Book
 from warpbook.source.pages import Page
 
@@ -59,7 +60,7 @@ def lab(book: Book, name: str, language: str) -> str:
     """Of the lab page of `name` (snippets/reduction/ladder.py)."""
     path = book.root / name
     try:
-        docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        docstring = ast.get_docstring(ast.parse(reads.text(path))) or ""
     except SyntaxError:
         docstring = ""  # the hash of its record says so
     program = path.relative_to(book.snippets).as_posix()

@@ -73,6 +73,7 @@ class Listing:
     end: int
 
 
+COLOURED: dict[tuple[str, ...], str] = {}  # listings that both languages show alike
 Draw = Callable[[Listing, Callable[..., str]], str]  # given a listing and superfences' own `highlight`, its HTML
 
 
@@ -118,7 +119,10 @@ class Listings(SuperFencesCodeExtension):  # type: ignore[misc]
             return ""
 
         def highlight(tag: str = tag) -> str:
-            return str(fences.highlight(src=source, language=tag, options=options, md=md, **rest))
+            key = (tag, source, repr(sorted(options.items())), repr(sorted(rest.items())))
+            if key not in COLOURED:
+                COLOURED[key] = str(fences.highlight(src=source, language=tag, options=options, md=md, **rest))
+            return COLOURED[key]
 
         return self.draw(listing, highlight)
 

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 
 from markdown.util import AtomicString
 
-from warpbook import toml
+from warpbook import reads, toml
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.source.pages import Page
 
@@ -82,7 +82,7 @@ class Group:
 def read(book: Book) -> list[Group]:
     """The groups of docs/glossary.toml; none where there is no such file."""
     path = book.docs / FILE
-    return _read(book, toml.read_text(path, book.relative(path))) if path.exists() else []
+    return _read(book, toml.read_text(path, book.relative(path))) if reads.exists(path) else []
 
 
 @lru_cache(maxsize=4)

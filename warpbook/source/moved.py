@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warpbook import toml
+from warpbook import reads, toml
 from warpbook.book import LANGUAGES, Book, BookError
 
 FILE = "moved.toml"
@@ -29,14 +29,14 @@ class Move:
 def read(book: Book) -> dict[str, list[Move]]:
     """By the page that lost them (`models/attention`); none where there is no such file."""
     path = book.docs / FILE
-    if not path.exists():
+    if not reads.exists(path):
         return {}
     name = book.relative(path)
     found: dict[str, list[Move]] = {}
     for page, targets in toml.parse(toml.read_text(path, name), name, FORM).items():
         taken: set[str] = set()
         for one in (page, *targets):
-            if not all((book.docs / language / f"{one}.md").exists() for language in LANGUAGES):
+            if not all(reads.exists(book.docs / language / f"{one}.md") for language in LANGUAGES):
                 raise BookError(f'{name}: there is no page "{one}" in both languages')
         for to, listed in targets.items():
             anchors: dict[str, str] = {}

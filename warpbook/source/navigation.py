@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from warpbook import reads
 from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, Book, BookError
 
 
@@ -23,10 +24,10 @@ class Entry:
 def read(book: Book, language: str) -> list[Entry]:
     """All entries that name a page, in their order. Raises BookError for what is no `- Title: page.md`."""
     config = book.root / CONFIGS[language]
-    if not config.exists():
+    if not reads.exists(config):
         return []
     try:
-        root = yaml.compose(config.read_text("utf-8"), Loader=yaml.SafeLoader)
+        root = yaml.compose(reads.text(config), Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise BookError(f"{config.name}:{line}: not YAML: {error.problem}") from None
@@ -58,7 +59,7 @@ def missing(book: Book, language: str) -> list[str]:
         f"{CONFIGS[language]}:{entry.line}: there is no {book.relative(path)}; write that page, or take this line, "
         f'"{entry.title}: {entry.page}", out of the navigation'
         for entry in read(book, language)
-        if not (path := path_of(book, language, entry.page)).is_file() and "://" not in entry.page
+        if not reads.is_file(path := path_of(book, language, entry.page)) and "://" not in entry.page
     ]
 
 

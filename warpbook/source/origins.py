@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from warpbook import toml
+from warpbook import reads, toml
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.source import errata, tracks
 from warpbook.source.pages import Page
@@ -77,7 +77,7 @@ class Origins:
 def read(book: Book) -> Origins | None:
     """docs/origins.toml; None where there is no such file. Raises BookError for what is not in order within it."""
     path = book.docs / FILE
-    return _read(toml.read_text(path, book.relative(path)), book.relative(path)) if path.exists() else None
+    return _read(toml.read_text(path, book.relative(path)), book.relative(path)) if reads.exists(path) else None
 
 
 @lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import yaml
 from pymdownx.snippets import SnippetMissingError
 from pytest_codeblocks import extract_from_buffer
 
+from warpbook import reads
 from warpbook.book import Book, BookError
 from warpbook.source.fences import FenceError, Listing, find
 
@@ -72,6 +73,13 @@ class Page:
     book: Book
     path: Path
 
+    @classmethod
+    def of(cls, book: Book, name: str, source: str) -> Page:
+        """The page `name` with the text `source`."""
+        page = cls(book, book.root / name)
+        page.name, page.source = name, source
+        return page
+
     @cached_property
     def name(self) -> str:
         return self.book.relative(self.path)
@@ -88,7 +96,7 @@ class Page:
 
     @cached_property
     def source(self) -> str:
-        return self.path.read_text("utf-8")
+        return reads.text(self.path)
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -96,7 +104,7 @@ class Page:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        return listings(self.name, self.lines)
+        return blocks_of(self.book, self.name, self.source)
 
     @property
     def python(self) -> list[Block]:
@@ -123,7 +131,7 @@ class Page:
         """What stands above the page, as YAML."""
         matter = FRONT_MATTER.match(self.source)
         try:
-            found = yaml.safe_load(matter[1]) if matter else None
+            found = loaded(matter[1]) if matter else None
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 2 if error.problem_mark else 1
             said = f'front matter: {error.problem}; text with ": " in it wants quotation marks'
@@ -142,9 +150,9 @@ class Page:
         raise BookError(f'{self.name}: {key} must be a list of texts, such as ["…", "…"]')
 
     @cached_property
-    def fenced(self) -> set[int]:
+    def fenced(self) -> frozenset[int]:
         """Which of `lines` are of a listing, its fences included."""
-        return {i for block in self.blocks for i in range(block.start, block.start + len(block.lines) + 2)}
+        return frozenset(i for block in self.blocks for i in range(block.start, block.start + len(block.lines) + 2))
 
     @property
     def prose(self) -> list[Line]:
@@ -152,11 +160,27 @@ class Page:
         return [line for i, line in enumerate(self.lines) if i >= self.first and i not in self.fenced]
 
 
+@lru_cache(maxsize=256)
+def loaded(matter: str) -> Any:
+    """Front matter as YAML."""
+    return yaml.safe_load(matter)
+
+
+@reads.remembered
 def expand(book: Book, name: str, source: str) -> list[Line]:
     """The page's lines with every `--8<-- "file:section"` replaced by what it names."""
     options = {**SNIPPET_OPTIONS, "base_path": [str(book.root)]}
     converter = markdown.Markdown(extensions=["pymdownx.snippets"], extension_configs={"pymdownx.snippets": options})
     snippets: Any = converter.preprocessors["snippet"]
+    find_file = snippets.get_snippet_path
+
+    def noted(path: str) -> str | None:
+        reads.exists(book.root / path)
+        found: str | None = find_file(path)
+        return found
+
+    snippets.get_snippet_path = noted
+    snippets.read_lines = lambda file: text.split("\n") if (text := reads.text(Path(file))) else []
     out: list[Line] = []
     for number, text in enumerate(source.splitlines(), 1):
         if SNIPPET_BLOCK.match(text):
@@ -184,7 +208,7 @@ def expand(book: Book, name: str, source: str) -> list[Line]:
 def locate(book: Book, name: str, number: int, target: str, texts: list[str]) -> list[Line]:
     """Say which line of the snippet's file each expanded line is, by walking both in order."""
     file, _, section = target.partition(":")
-    written = (book.root / file).read_text("utf-8").splitlines()
+    written = reads.text(book.root / file).splitlines()
     at = 0
     if re.match(r"[a-zA-Z]", section):
         marks = {
@@ -206,6 +230,12 @@ def locate(book: Book, name: str, number: int, target: str, texts: list[str]) ->
             out.append(Line(text, file, found + 1, number))
             at = found + 1
     return out
+
+
+@reads.remembered
+def blocks_of(book: Book, name: str, source: str) -> list[Block]:
+    """The listings of a page whose text is `source`."""
+    return listings(name, expand(book, name, source))
 
 
 def listings(name: str, lines: list[Line]) -> list[Block]:

@@ -16,7 +16,8 @@ import html
 import re
 from collections.abc import Iterator
 
-from warpbook.book import BookError
+from warpbook import reads
+from warpbook.book import Book, BookError
 from warpbook.numbers import BLANK, GROUP, THIN
 from warpbook.source.pages import EXPRESSION, Page
 
@@ -44,6 +45,12 @@ def prose(page: Page, marks: bool = False) -> str:
 
     With `marks` what stands in {{ … }} is left too.
     """
+    return prose_of(page.book, page.name, page.source, marks)
+
+
+@reads.remembered
+def prose_of(book: Book, name: str, source: str, marks: bool) -> str:
+    page = Page.of(book, name, source)
     lines = [line.text for line in page.lines]
     for i in [*range(page.first), *page.fenced]:
         lines[i] = ASIDE * len(lines[i])

@@ -14,9 +14,9 @@ or a path is the sum of those shown.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from pathlib import Path
 
+from warpbook import reads
 from warpbook.book import Book
 from warpbook.numbers import BLANK
 from warpbook.source.pages import EXPRESSION, Page
@@ -94,12 +94,11 @@ def count(page: Page, numbers: list[int]) -> float:
 
 def minutes(page: Page) -> int:
     """As shown: the nearest step of five minutes, and at least one step."""
-    files = [page.path, *(page.book.snippets / page.article).glob("*")]  # several pages ask for one page's time
-    return _minutes(page.book, page.path, max(file.stat().st_mtime_ns for file in files))
+    return minutes_of(page.book, page.path)  # several pages ask for one page's time
 
 
-@lru_cache(maxsize=256)
-def _minutes(book: Book, path: Path, changed: int) -> int:
+@reads.remembered
+def minutes_of(book: Book, path: Path) -> int:
     return max(STEP, STEP * round(exact(Page(book, path)) / STEP))
 
 

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from warpbook import toml
+from warpbook import reads, toml
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.source import comments, glossary
 from warpbook.source.pages import Page
@@ -32,7 +32,7 @@ def rules(book: Book) -> list[tuple[re.Pattern[str], str]]:
                 out.append((re.compile(rf"\b(?:{pattern})" if pattern.isascii() else pattern, re.IGNORECASE), right))
     path = book.docs / glossary.FILE
     name = book.relative(path)
-    data = toml.parse(toml.read_text(path, name), name, FORM) if path.exists() else {}
+    data = toml.parse(toml.read_text(path, name), name, FORM) if reads.exists(path) else {}
     for rule in data.get("spelling", []):
         if rule.keys() != {"avoid", "write"}:
             raise BookError(f"{name}: a [[spelling]] has avoid and write, not {', '.join(sorted(rule))}")
@@ -60,7 +60,7 @@ def problems(book: Book) -> list[str]:
             for pattern, right in found:
                 for match in pattern.finditer(line):
                     out.append(f"{page.name}:{number}: {match[0]}: write {right}")
-    tables = [path for top in ("exercises", "snippets") for path in sorted(book.root.glob(f"{top}/*/{comments.FILE}"))]
+    tables = [path for top in ("exercises", "snippets") for path in reads.listed(book.root, f"{top}/*/{comments.FILE}")]
     for path in tables:
         for said in comments.table(book, path.parent).values():
             for pattern, right in found:

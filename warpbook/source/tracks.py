@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpbook import toml
+from warpbook import reads, toml
 from warpbook.book import CONFIGS, DEVELOPERS, LANGUAGES, Book, BookError
 from warpbook.source import goals, navigation, reading
 from warpbook.source.errata import moved
@@ -113,7 +113,7 @@ def read(book: Book, language: str) -> list[Track]:
             where = CONFIGS[language]
             raise BookError(f'{where}: the track "{title}" begins with its own page: - {title}: <track>/index.md')
         out.append(Track(title, entries[0].page, tuple(entries[1:])))
-    if not all(entry.page.path.exists() for track in out for entry in (Entry("", track.page), *track.entries)):
+    if not all(reads.exists(entry.page.path) for track in out for entry in (Entry("", track.page), *track.entries)):
         raise BookError(navigation.missing(book, language)[0])
     return out
 

@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpbook import reads
 from warpbook.book import Book, BookError, write_text
 from warpbook.source.pages import FRONT_MATTER, Page
 
@@ -78,7 +79,7 @@ def problems(book: Book, path: Path) -> list[str]:
     """One line for each section of a Chinese page that does not follow, by heading."""
     other = Page(book, path)
     twin = book.docs / "en" / path.relative_to(book.docs / "zh")
-    if not twin.exists():
+    if not reads.exists(twin):
         return []  # `checks.parted` reports it
     english = Page(book, twin)
     try:
@@ -109,7 +110,7 @@ def mark(book: Book, target: str) -> list[Section]:
     """Note in the front matter of docs/zh/….md that it follows its English twin: whole, or `#anchor` alone."""
     name, _, anchor = target.partition("#")
     path = Path(name) if Path(name).is_absolute() else book.root / name
-    if not path.is_file() or not book.relative(path).startswith("docs/zh/"):
+    if not reads.is_file(path) or not book.relative(path).startswith("docs/zh/"):
         raise BookError(f"{target}: no page in Chinese; name one, such as docs/zh/ledger.md or docs/zh/ledger.md#top")
     other = Page(book, path)
     english = Page(book, book.docs / "en" / path.resolve().relative_to((book.docs / "zh").resolve()))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from warpbook import toml
+from warpbook import reads, toml
 from warpbook.book import LANGUAGES, Book, BookError
 from warpbook.exercises import exercises
 from warpbook.records.schema import nearest
@@ -55,7 +55,7 @@ class Group:
 def read(book: Book) -> list[Group]:
     """The groups of docs/techniques.toml; none where there is no such file."""
     path = book.docs / FILE
-    return list(_read(toml.read_text(path, book.relative(path)), book.relative(path))) if path.exists() else []
+    return list(_read(toml.read_text(path, book.relative(path)), book.relative(path))) if reads.exists(path) else []
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,8 @@
+// wrong: uninitialised
+__global__ void scatter(const float* dx, const int* order, const int* begin, const float* part, float* dw, int d) {
+    int t = blockIdx.x, last = begin[t + 1];
+    for (int c = threadIdx.x; c < d; c += blockDim.x) {
+        for (int k = begin[t]; k < last; ++k) dw[t * d + c] += dx[order[k] * d + c];  // <-- here
+        dw[t * d + c] += part[t * d + c];
+    }
+}

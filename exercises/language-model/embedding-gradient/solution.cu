@@ -1,0 +1,11 @@
+// dw[t] = part[t] + the sum of the rows of dx where token t stands; order and begin list these rows by token.
+__global__ void scatter(const float* dx, const int* order, const int* begin, const float* part, float* dw, int d) {
+    // your code
+    int t = blockIdx.x, last = begin[t + 1];
+    for (int c = threadIdx.x; c < d; c += blockDim.x) {
+        float sum = 0;
+        for (int k = begin[t]; k < last; ++k) sum += dx[order[k] * d + c];
+        dw[t * d + c] = part[t * d + c] + sum;
+    }
+    // end of your code
+}

@@ -1,0 +1,9 @@
+// wrong: out-of-bounds
+__global__ void mark(const int* ids, int* hit, int n, int a, int b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int found = i + 1 < n && ids[i] == a && ids[i + 1] == b;
+    if (found && a == b)
+        for (int j = i; ids[j - 1] == a; --j) found = !found;  // <-- here
+    hit[i] = found;
+}

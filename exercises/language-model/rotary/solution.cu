@@ -1,0 +1,12 @@
+// Turns pair p of each head, channels 2 p and 2 p + 1, by the angle whose cosine and sine are tabled per position.
+constexpr int HEAD = 16;
+
+__global__ void rotate(const float* x, const float* cosine, const float* sine, float* y, int tokens, int d) {
+    // your code
+    int i = blockIdx.x * blockDim.x + threadIdx.x, t = i / (d / 2), p = i % (d / 2);
+    if (t >= tokens) return;
+    float c = cosine[t * (HEAD / 2) + p % (HEAD / 2)], s = sine[t * (HEAD / 2) + p % (HEAD / 2)];
+    float2 v = ((const float2*)x)[i];
+    ((float2*)y)[i] = {v.x * c - v.y * s, v.x * s + v.y * c};
+    // end of your code
+}

@@ -1,0 +1,8 @@
+// wrong: tokens-transposed
+__global__ void reverse(const float* windows, float* map, int h, int w, int m, int shift, int c) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= h * w * c) return;
+    int y = (i / c / w + h - shift) % h, x = (i / c % w + w - shift) % w;
+    int window = y / m * (w / m) + x / m, token = x % m * m + y % m;
+    map[i] = windows[(window * m * m + token) * c + i % c];  // <-- here
+}

@@ -1,0 +1,10 @@
+// map[y][x] takes its channels from the window and the place in it that the shifted map had given it.
+__global__ void reverse(const float* windows, float* map, int h, int w, int m, int shift, int c) {
+    // your code
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= h * w * c) return;
+    int y = (i / c / w + h - shift) % h, x = (i / c % w + w - shift) % w;
+    int window = y / m * (w / m) + x / m, token = y % m * m + x % m;
+    map[i] = windows[(window * m * m + token) * c + i % c];
+    // end of your code
+}

@@ -1,0 +1,102 @@
+"""The sectors that the article on inference predicts, its table of counts, and what notices a wrong cache or merge."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from warpbook.book import SOFTCUDA, Book, here
+from warpbook.records import records
+from warpbook.run.run import RunError, run_program
+
+ARTICLE = "llm-inference"
+BOOK = here()
+TOKENS, CHUNK, CACHE = 2048, 256, 2048  # of --profile on softcuda; KiB of its cache
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+ROW = re.compile(r"^\| (v\d) [^|]*\| (\d+) \| (\d+) \|", re.MULTILINE)
+
+
+def counted() -> dict[str, dict[str, float]]:
+    """The first launch of each kernel."""
+    record = records.read(BOOK, SOFTCUDA, ARTICLE)
+    assert record is not None
+    found: dict[str, dict[str, float]] = {}
+    for launch in record["counters"][f"{ARTICLE}/attend.py --profile"]["launches"]:
+        found.setdefault(launch["kernel"].removeprefix("decode_"), launch["metrics"])
+    return found
+
+
+@pytest.fixture(scope="module")
+def decode() -> Iterator[ModuleType]:
+    pytest.importorskip("pycuda.driver")
+    pytest.importorskip("pycuda.autoprimaryctx")
+    folders = [str(BOOK.snippets / ARTICLE), str(BOOK.snippets)]
+    sys.path[:0] = folders
+    try:
+        yield importlib.import_module("_decode")
+    finally:
+        for folder in folders:
+            sys.path.remove(folder)
+
+
+def test_every_sector_was_predicted(decode: ModuleType) -> None:
+    shape = decode.Shape(8, 2, 128)
+    predicted = {rung: decode.sectors(shape, rung, TOKENS, CHUNK) for rung in decode.RUNGS}
+    assert predicted == {rung: counted()[rung][SECTORS] for rung in decode.RUNGS}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_counts_on_the_page_are_recorded(language: str) -> None:
+    path = BOOK.page_of(ARTICLE, language)
+    assert path is not None
+    rows = ROW.findall(path.read_text("utf-8"))
+    assert [name for name, *_ in rows] == ["v0", "v1", "v2", "v3", "v4"]
+    for name, instructions, sectors in rows:
+        metrics = counted()[name]
+        assert abs(int(instructions) - metrics["softcuda__warp_instructions.sum"] / CACHE) <= 0.5
+        assert abs(int(sectors) - metrics[SECTORS] / CACHE) <= 0.5
+
+
+BROKEN = [  # (program, what is broken, file, what stands there, what to write instead)
+    ("attend.py", "a sum is not restated", "decode.cu", "m = top, s *= factor;", "m = top;"),
+    ("attend.py", "values are not restated", "decode.cu", "for (float& x : o) x *= factor;", ""),
+    ("attend.py", "a key too many", "decode.cu", "group < to ? sum : -INFINITY", "group <= to ? sum : -INFINITY"),
+    ("attend.py", "the last part is left out", "decode.cu", "(length[blockIdx.y] + chunk - 1) / chunk",
+     "max(1, length[blockIdx.y] / chunk)"),
+    ("attend.py", "parts are added as they are", "decode.cu", "factor = exp2f(one.x - top);", "factor = 1;"),
+    ("attend.py", "the first page serves for all", "decode.cu", "table[j / page] * heads", "table[0] * heads"),
+    ("serve.py", "the key is a place early", "linear.cu", "j = to.position[m],", "j = max(1, to.position[m]) - 1,"),
+    ("serve.py", "a batch writes into one cache", "linear.cu", "s = to.sequence[m];", "s = 0 * to.sequence[m];"),
+    ("serve.py", "keys of another head", "linear.cu", "head = (n - queries) % wide / HEAD,", "head = 0,"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Book:
+    book = Book(tmp_path)
+    shutil.copytree(BOOK.snippets / ARTICLE, book.snippets / ARTICLE)
+    for name in ("warpbench.py", "warppairs.py"):
+        shutil.copy(BOOK.snippets / name, book.snippets)
+    return book
+
+
+@pytest.mark.inputs("snippets/llm-inference", "snippets/warpbench.py", "snippets/warppairs.py")
+@pytest.mark.parametrize(("program", "what", "file", "right", "wrong"), BROKEN, ids=[row[1] for row in BROKEN])
+def test_a_wrong_kernel_is_noticed(
+    copied: Book, program: str, what: str, file: str, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copied.snippets / ARTICLE / file
+    text = path.read_text("utf-8")
+    assert text.count(right) == 1, f"{file} has {right!r} {text.count(right)} times; {what} wants another place"
+    path.write_text(text.replace(right, wrong), "utf-8")
+    monkeypatch.setenv("SOFTCUDA", "force")
+    monkeypatch.setenv("PYTHONPATH", str(copied.snippets))
+    with pytest.raises(RunError, match="AssertionError"):
+        run_program(copied, copied.snippets / ARTICLE / program)
