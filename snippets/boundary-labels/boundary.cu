@@ -112,7 +112,7 @@ __global__ void class_sets_by_four(const u8* labels, u32* sets, int h, int w) {
 // --8<-- [end:v3]
 
 // --8<-- [start:v4]
-// A bit per pixel: whether its 3 x 3 window holds more than one of the sets in `counted`; void pixels have none.
+// A bit per pixel: whether its 3 x 3 window holds more than one of the bits in `counted`; void pixels have none.
 __global__ void edge_bits(const u8* labels, u32* bits, int h, int w, u32 counted) {
     int x = 4 * (blockIdx.x * 32 + threadIdx.x), y = (blockIdx.y * blockDim.y + threadIdx.y) * ROWS;
     const u8* map = labels + (size_t)blockIdx.z * h * w;

@@ -90,7 +90,7 @@ if __name__ == "__main__":
         raise SystemExit
     print(f"device: {wb.device()['name']}")
     check(generator)
-    print(f"all {check_every_map(2, 4)} maps of 2 x 4 with two classes and void: right")
+    print(f"all {check_every_map(3, 3)} maps of 3 x 3 with two classes and void: right")
     if wb.is_gpu():
         wb.needs(memory=8 * 2**30)
         measure(generator, 16, 1024, 2048)
