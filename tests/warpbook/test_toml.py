@@ -13,7 +13,8 @@ import pytest
 from warpbook import toml
 from warpbook.book import Book, BookError
 from warpbook.check import search_rank
-from warpbook.source import changes, glossary, origins, techniques, terms, tracks
+from warpbook.exercises import techniques
+from warpbook.source import changes, glossary, origins, terms, tracks
 
 TERM = {
     "en": "warp",
