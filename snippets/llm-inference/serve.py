@@ -102,7 +102,7 @@ def check_pages(config: Config, weights: dict, texts: list[np.ndarray], contiguo
 def check_all(rng: np.random.Generator, config: Config) -> None:
     weights = draw_weights(config, SEED)
     text = rng.integers(0, config.vocabulary, 68).astype(np.int32)
-    check_cache(config, weights, text, prompt=65)
+    check_cache(config, weights, text, prompt=60)
     print("with the cache: the bits of computing the whole text again")
     texts = [rng.integers(0, config.vocabulary, n).astype(np.int32) for n in (3, 17, 64, 5, 33, 16, 66, 40, 9)]
     together = check_batch(config, weights, texts, 2)
