@@ -136,7 +136,8 @@ class Bounded:
 
     def sqrt(self):
         value = np.sqrt(self.value)
-        return Bounded(value, value - np.sqrt(np.maximum(self.value - self.error, 0))).rounded()
+        below = value - np.sqrt(np.maximum(self.value - self.error, 0))
+        return Bounded(value, np.maximum(below, np.sqrt(self.value + self.error) - value)).rounded()
 
     def maximum(self, other):
         return Bounded(np.maximum(self.value, other.value), np.maximum(self.error, other.error))
