@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from broken import copy_programs
 
-from warpbook.book import Book, here
+from warpbook.book import Book
 from warpbook.run.run import RunError, run_program
 
 BROKEN = [  # (program, file, what stands there, what to write instead)
@@ -26,13 +26,10 @@ BROKEN = [  # (program, file, what stands there, what to write instead)
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Book:
-    book = Book(tmp_path)
-    shutil.copytree(here().snippets / "cpu", book.snippets / "cpu")
-    shutil.copy(here().snippets / "warpbench.py", book.snippets)
-    return book
+    return copy_programs(tmp_path, "cpu")
 
 
-@pytest.mark.inputs("snippets/cpu", "snippets/warpbench.py")
+@pytest.mark.inputs("snippets/cpu", "snippets/warpbench.py", "snippets/warppairs.py")
 @pytest.mark.parametrize(("program", "file", "right", "wrong"), BROKEN, ids=lambda text: str(text)[:24])
 def test_a_program_notices_broken_c(copied: Book, program: str, file: str, right: str, wrong: str) -> None:
     path = copied.snippets / "cpu" / file

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from broken import break_in_one_place, copy_programs
 
 from warpbook.book import Book, here
 from warpbook.run.run import RunError, run_program
@@ -25,19 +25,13 @@ BROKEN = [  # (what is broken, what stands there, what to write instead)
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Book:
-    book = Book(tmp_path)
-    shutil.copytree(here().snippets / "language-model", book.snippets / "language-model")
-    shutil.copy(here().snippets / "warpbench.py", book.snippets)
-    return book
+    return copy_programs(tmp_path, "language-model")
 
 
-@pytest.mark.inputs("snippets/language-model", "snippets/warpbench.py")
+@pytest.mark.inputs("snippets/language-model", "snippets/warpbench.py", "snippets/warppairs.py")
 @pytest.mark.parametrize(("what", "right", "wrong"), BROKEN, ids=[what for what, _, _ in BROKEN])
 def test_a_broken_formula_is_noticed(copied: Book, what: str, right: str, wrong: str) -> None:
-    path = copied.snippets / "language-model" / "_model.py"
-    text = path.read_text("utf-8")
-    assert text.count(right) == 1, f"_model.py has {right!r} {text.count(right)} times; {what} wants another place"
-    path.write_text(text.replace(right, wrong), "utf-8")
+    break_in_one_place(copied.snippets / "language-model" / "_model.py", right, wrong, what)
     with pytest.raises(RunError, match="AssertionError"):
         run_program(copied, copied.snippets / "language-model" / "gradients.py")
 

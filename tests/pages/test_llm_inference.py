@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from broken import break_in_one_place, copy_programs
 
 from warpbook.book import SOFTCUDA, Book, here
 from warpbook.records import records
@@ -80,11 +80,7 @@ BROKEN = [  # (program, what is broken, file, what stands there, what to write i
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Book:
-    book = Book(tmp_path)
-    shutil.copytree(BOOK.snippets / ARTICLE, book.snippets / ARTICLE)
-    for name in ("warpbench.py", "warppairs.py"):
-        shutil.copy(BOOK.snippets / name, book.snippets)
-    return book
+    return copy_programs(tmp_path, ARTICLE)
 
 
 @pytest.mark.inputs("snippets/llm-inference", "snippets/warpbench.py", "snippets/warppairs.py")
@@ -92,10 +88,7 @@ def copied(tmp_path: Path) -> Book:
 def test_a_wrong_kernel_is_noticed(
     copied: Book, program: str, what: str, file: str, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = copied.snippets / ARTICLE / file
-    text = path.read_text("utf-8")
-    assert text.count(right) == 1, f"{file} has {right!r} {text.count(right)} times; {what} wants another place"
-    path.write_text(text.replace(right, wrong), "utf-8")
+    break_in_one_place(copied.snippets / ARTICLE / file, right, wrong, what)
     monkeypatch.setenv("SOFTCUDA", "force")
     monkeypatch.setenv("PYTHONPATH", str(copied.snippets))
     with pytest.raises(RunError, match="AssertionError"):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from broken import break_in_one_place, copy_programs
 
 from warpbook.book import Book, here
 from warpbook.run.run import RunError, run_program
@@ -24,24 +24,18 @@ BROKEN = [  # (what is broken, what stands there, what to write instead)
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Book:
-    book = Book(tmp_path)
-    shutil.copytree(here().snippets / "training-tricks", book.snippets / "training-tricks")
-    shutil.copy(here().snippets / "warpbench.py", book.snippets)
-    return book
+    return copy_programs(tmp_path, "training-tricks")
 
 
-@pytest.mark.inputs("snippets/training-tricks", "snippets/warpbench.py")
+@pytest.mark.inputs("snippets/training-tricks", "snippets/warpbench.py", "snippets/warppairs.py")
 @pytest.mark.parametrize(("what", "right", "wrong"), BROKEN, ids=[what for what, _, _ in BROKEN])
 def test_a_broken_backward_pass_is_noticed(copied: Book, what: str, right: str, wrong: str) -> None:
-    path = copied.snippets / "training-tricks" / "_nets.py"
-    text = path.read_text("utf-8")
-    assert text.count(right) == 1, f"_nets.py has {right!r} {text.count(right)} times; {what} wants another place"
-    path.write_text(text.replace(right, wrong), "utf-8")
+    break_in_one_place(copied.snippets / "training-tricks" / "_nets.py", right, wrong, what)
     with pytest.raises(RunError, match="AssertionError"):
         run_program(copied, copied.snippets / "training-tricks" / "tricks.py")
 
 
-@pytest.mark.inputs("snippets/training-tricks", "snippets/warpbench.py")
+@pytest.mark.inputs("snippets/training-tricks", "snippets/warpbench.py", "snippets/warppairs.py")
 def test_intervals_cover_the_mean_as_often_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
 
