@@ -17,7 +17,7 @@ from typing import Any
 
 import markdown
 import yaml
-from pymdownx.snippets import SnippetMissingError
+from pymdownx.snippets import SnippetExtension, SnippetMissingError, SnippetPreprocessor
 from pytest_codeblocks import extract_from_buffer
 
 from warpbook import reads
@@ -166,21 +166,27 @@ def loaded(matter: str) -> Any:
     return yaml.safe_load(matter)
 
 
+class Snippets(SnippetPreprocessor):  # type: ignore[misc]
+    """pymdownx.snippets' reading of `--8<--`, which asks `reads` for each file."""
+
+    def __init__(self, book: Book) -> None:
+        options = {**SNIPPET_OPTIONS, "base_path": [str(book.root)]}
+        super().__init__(SnippetExtension(**options).getConfigs(), markdown.Markdown())
+        self.book = book
+
+    def get_snippet_path(self, path: str) -> str | None:
+        reads.exists(self.book.root / path)
+        found: str | None = super().get_snippet_path(path)
+        return found
+
+    def read_lines(self, path: str) -> list[str]:
+        return text.split("\n") if (text := reads.text(Path(path))) else []
+
+
 @reads.remembered
 def expand(book: Book, name: str, source: str) -> list[Line]:
     """The page's lines with every `--8<-- "file:section"` replaced by what it names."""
-    options = {**SNIPPET_OPTIONS, "base_path": [str(book.root)]}
-    converter = markdown.Markdown(extensions=["pymdownx.snippets"], extension_configs={"pymdownx.snippets": options})
-    snippets: Any = converter.preprocessors["snippet"]
-    find_file = snippets.get_snippet_path
-
-    def noted(path: str) -> str | None:
-        reads.exists(book.root / path)
-        found: str | None = find_file(path)
-        return found
-
-    snippets.get_snippet_path = noted
-    snippets.read_lines = lambda file: text.split("\n") if (text := reads.text(Path(file))) else []
+    snippets = Snippets(book)
     out: list[Line] = []
     for number, text in enumerate(source.splitlines(), 1):
         if SNIPPET_BLOCK.match(text):
