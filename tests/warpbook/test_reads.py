@@ -15,14 +15,6 @@ from warpbook.source.pages import Page
 ROOMS = ("source", "records", "blocks", "exercises", "pipeline", "run")
 
 
-@pytest.fixture(autouse=True)
-def unsettled():
-    """Whatever an earlier test has left of a command that settles files, here each is read as it is."""
-    token = reads.SETTLED.set(None)
-    yield
-    reads.SETTLED.reset(token)
-
-
 @pytest.fixture
 def made():
     """What the remembered functions below were called with, in order."""

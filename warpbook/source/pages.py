@@ -175,12 +175,12 @@ class Snippets(SnippetPreprocessor):  # type: ignore[misc]
         self.book = book
 
     def get_snippet_path(self, path: str) -> str | None:
+        """Where the file is. It is read here, to be noted: not every version has a method that reads one."""
         reads.exists(self.book.root / path)
         found: str | None = super().get_snippet_path(path)
+        if found:
+            reads.text(Path(found))
         return found
-
-    def read_lines(self, path: str) -> list[str]:
-        return text.split("\n") if (text := reads.text(Path(path))) else []
 
 
 @reads.remembered
