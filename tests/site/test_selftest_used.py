@@ -55,7 +55,8 @@ def test_a_self_test_is_answered_by_keyboard(
     site = tmp_path / "site"
     done = make(small_site, site)
     assert done.returncode == 0, done.stderr
-    assert "selftest.js" in (site / "first/index.html").read_text("utf-8")
-    assert "selftest.js" not in (site / "first/copying/index.html").read_text("utf-8")
+    page, article = ((site / name / "index.html").read_text("utf-8") for name in ("first", "first/copying"))
+    for file in ("assets/selftest.js", "assets/selftest.css"):  # only where they are wanted
+        assert file in page and file not in article
     validate(site)
     look("selftest.mjs", serve(site), "first/")
