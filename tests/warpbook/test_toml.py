@@ -13,7 +13,7 @@ import pytest
 from warpbook import toml
 from warpbook.book import Book, BookError
 from warpbook.check import search_rank
-from warpbook.exercises import techniques
+from warpbook.exercises import selftests, techniques
 from warpbook.source import changes, glossary, origins, terms, tracks
 
 TERM = {
@@ -38,12 +38,17 @@ ORIGINS = {
 TECHNIQUE = {"name": "t", "en": "T", "zh": "丁", "says": {"en": "Buys.", "zh": "换来。"}}
 LEADS = {"taught": ["a#b"], "practised": ["a/c"]}
 TECHNIQUES = {"group": [{"name": "g", "en": "G", "zh": "组", "technique": [TECHNIQUE | LEADS]}]}
+WHY = {"why_en": "Why.", "why_zh": "为何。"}
+WRONG = [{"en": f"W{i}", "zh": f"错 {i}", **WHY} for i in range(2)]
+ANSWERS = {"right": {"en": "R", "zh": "对"}, "wrong": WRONG, **WHY}
+SELFTEST = {"question": [{"article": "a", "section": "b", "en": "Which?", "zh": "哪个？", **ANSWERS}]}
 READERS: list[tuple[str, dict[str, Any], Callable[[Book], object]]] = [
     ("changes", CHANGES, changes.read),
     ("glossary", GLOSSARY, glossary.read),
     ("glossary", GLOSSARY, terms.rules),
     ("origins", ORIGINS, origins.read),
     ("techniques", TECHNIQUES, techniques.read),
+    ("selftests/first", SELFTEST, lambda book: selftests.read(book, "first")),
     ("paths", PATHS, lambda book: tracks.ways(book, "en")),
     ("queries", QUERIES, lambda book: search_rank.queries(book, "en")),
 ]
@@ -101,7 +106,7 @@ def test_the_place_is_named(small: Book, write: Callable[[str, str], Any]) -> No
 
 @pytest.mark.parametrize(("content", "said"), [(b"a = \xff", "not UTF-8 at byte 4"), (b"a =", "Invalid value")])
 def test_what_is_no_toml_is_one_line(small: Book, content: bytes, said: str) -> None:
-    (small.root / "docs").mkdir()
+    (small.root / "docs" / selftests.FOLDER).mkdir(parents=True)
     for name in {name for name, _, _ in READERS}:
         (small.docs / f"{name}.toml").write_bytes(content)
     for name, _, read in READERS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from warpbook.book import LANGUAGES, BookError
@@ -136,6 +138,6 @@ def test_the_book_s_own_pages_list_every_article_once(book, language):
     for track in tracks.read(book, language):
         text = plain.markdown(parse(track.page, language, values))
         listed += [entry.page.article for entry in track.entries if f"## [{entry.title}](" in text]
-        assert "<" not in text.replace("<br>", ""), track.page.name
+        assert "<" not in re.sub(r"`[^`]*`|<br>", "", text), track.page.name  # code may have it: `kernel<<<1, 10>>>()`
     assert listed == list(tracks.articles(book, language))
     assert len(tracks.ways(book, language)) == 3

@@ -17,7 +17,7 @@ from warpbook.book import LANGUAGES, PRIMARY, SOFTCUDA, Book, BookError
 from warpbook.check import page_links, search_rank
 from warpbook.check.kept import Kept
 from warpbook.check.page_links import Rendered
-from warpbook.exercises import techniques
+from warpbook.exercises import selftests, techniques
 from warpbook.exports import plain
 from warpbook.pipeline.extension import parse
 from warpbook.records import claims, lines, records, sass
@@ -70,6 +70,7 @@ def problems(book: Book, devices: list[str], kept: Kept | None = None) -> list[s
     found(partial(unlisted_changes, book))
     found(partial(origins.problems, book))
     found(partial(techniques.problems, book))
+    found(partial(selftests.problems, book))
     found(partial(goal_problems, book))
     for path in book.pages("zh"):
         found(partial(translation.problems, book, path))

@@ -9,7 +9,7 @@ from markdown import Markdown
 from markdown.preprocessors import Preprocessor
 
 from warpbook.blocks import ends
-from warpbook.exercises import box, overview, techniques
+from warpbook.exercises import box, overview, selftests, techniques
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
 from warpbook.source import changes, comments, errata, glossary, origins, reading, tracks
@@ -25,6 +25,7 @@ LISTS = (
     "techniques",
     "tracks",
     "track",
+    "selftest",
     "paths",
     "articles",
     "exercises",
@@ -80,6 +81,8 @@ def listed(what: str, context: Context) -> str:
         return "\n".join(origins.markdown(book, language))
     if what == "techniques":
         return "\n".join(techniques.markdown(book, language))
+    if what == "selftest":
+        return "\n".join(selftests.markdown(book, language, page))
     if what != "errata":
         return "\n".join(tracks.markdown(book, what, language, page))
     return "\n".join(

@@ -126,6 +126,9 @@ def trim(site: Path) -> None:
         strings = STRING.findall(text)
         said = {name for string in strings for name in NAME.findall("".join(string))}
         names.update(filter(MADE.match, said) if "javascripts" in script.parts else said)
+    for path in site.rglob("assets/*.css"):
+        if path.name != Path(ADDRESS).name:  # of a few pages
+            path.write_text(minify.style(path.read_text("utf-8")), "utf-8")
     for path in site.rglob(ADDRESS):
         theirs, ours = path.read_text("utf-8").split(OURS)
         ours = minify.style(ours)

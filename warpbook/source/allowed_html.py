@@ -207,11 +207,16 @@ def lines_of(book: Book, path: Path) -> list[Line]:
     return [Line(text, name, i, i) for i, text in enumerate(reads.text(path).splitlines(), 1)]
 
 
+def tables(book: Book) -> list[Path]:
+    """The files beside the pages whose texts pages show."""
+    return [path for pattern in ("*.toml", "*/*.toml") for path in reads.listed(book.docs, pattern)]
+
+
 def sources(book: Book, language: str) -> list[Line]:
     """All that one language's pages may show beside their own text."""
     programs = [path for kind in ("toml", "py") for path in reads.listed(book.snippets, f"*/*.{kind}")]
     tasks = reads.listed(book.root, f"exercises/*/*/task.{language}.md")
-    paths = [*reads.listed(book.docs, "*.toml"), *book.pages(language), *programs, *tasks]
+    paths = [*tables(book), *book.pages(language), *programs, *tasks]
     return [line for path in sorted(paths) for line in lines_of(book, path)]
 
 
@@ -276,7 +281,7 @@ PATTERNS = frozenset({"avoid", "match"})  # of the glossary: regular expressions
 
 def toml_problems(book: Book) -> list[str]:
     out = []
-    for path in sorted([*reads.listed(book.docs, "*.toml"), *reads.listed(book.snippets, "*/*.toml")]):
+    for path in sorted([*tables(book), *reads.listed(book.snippets, "*/*.toml")]):
         source = reads.text(path)
         try:
             data = tomllib.loads(source)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from warpbook import reads, toml
 from warpbook.book import LANGUAGES, Book, BookError
-from warpbook.source import comments, glossary
+from warpbook.source import allowed_html, comments, glossary
 from warpbook.source.pages import Page
 
 LEFT_OUT = re.compile(
@@ -60,6 +60,11 @@ def problems(book: Book) -> list[str]:
             for pattern, right in found:
                 for match in pattern.finditer(line):
                     out.append(f"{page.name}:{number}: {match[0]}: write {right}")
+    for path in reads.listed(book.docs, "selftests/*.toml"):
+        name = book.relative(path)
+        for said in allowed_html.strings(toml.parse(toml.read_text(path, name), name, {})):
+            for pattern, right in found:
+                out += [f"{name}: {match[0]}: write {right}" for match in pattern.finditer(LEFT_OUT.sub(" ", said))]
     tables = [path for top in ("exercises", "snippets") for path in reads.listed(book.root, f"{top}/*/{comments.FILE}")]
     for path in tables:
         for said in comments.table(book, path.parent).values():
