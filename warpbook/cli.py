@@ -318,11 +318,12 @@ def check(book: Book, with_style: bool) -> int:
     from warpbook.check import style
     from warpbook.check.checks import problems, waiting
     from warpbook.check.kept import Kept
+    from warpbook.exercises import selftests
     from warpbook.source import comments
 
     kept = Kept(book)
     found = problems(book, [SOFTCUDA, PRIMARY], kept)
-    left = kept.find("comments left", lambda: comments.left(book))
+    left = kept.find("left to do", lambda: comments.left(book) + selftests.left(book))
     for line in [*found, *waiting(book, [PRIMARY], kept), *left]:
         print(line)
     kept.write()
