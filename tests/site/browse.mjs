@@ -43,7 +43,7 @@ async function reader(context, base, problems) {
     });
     await page.emulateMedia({ colorScheme: WAYS[how].colorScheme });
     const scheme = SCHEMES[how];
-    await page.waitForFunction((scheme) => document.body.dataset.mdColorScheme === scheme, scheme, { polling: 20, timeout: 10000 }).catch(() => told(`colours do not become ${scheme}`));
+    await page.waitForFunction((scheme) => document.body.dataset.mdColorScheme === scheme, scheme, { polling: 20, timeout: 20000 }).catch(() => told(`colours do not become ${scheme}`));
     await settled();
   }
 
@@ -93,20 +93,21 @@ function drawn() {
   return wrong;
 }
 
-// Of what has the same colours in the same listing axe measures the contrast of two, not of all: a page has thousands of such words.
+// Of what has the same colours in the same listing or table axe measures the contrast of two, not of all: a page has thousands of such
+// words.
 function measureContrastOnce() {
   const rule = axe._audit.rules.find(({ id }) => id === "color-contrast"), matches = rule.matches;
-  const met = new Map(), listings = new Map();
+  const met = new Map(), wholes = new Map();
   const look = (element) => {
     const { color, font, opacity, background, textShadow, filter, position, mixBlendMode } = getComputedStyle(element);
     return [color, font, opacity, background, textShadow, filter, position, mixBlendMode].join();
   };
   const isNew = (element) => {
-    const listing = element.closest("pre");
-    if (!listing || listing === element || !element.checkVisibility({ visibilityProperty: true })) return true;
-    if (!listings.has(listing)) listings.set(listing, `listing ${listings.size}`);
-    let key = listings.get(listing);
-    for (let part = element; part !== listing; part = part.parentElement) key += "|" + look(part);
+    const whole = element.closest("pre, table");
+    if (!whole || whole === element || !element.checkVisibility({ visibilityProperty: true })) return true;
+    if (!wholes.has(whole)) wholes.set(whole, wholes.size);
+    let key = `${wholes.get(whole)}`;
+    for (let part = element; part !== whole; part = part.parentElement) key += "|" + look(part);
     met.set(key, (met.get(key) ?? 0) + 1);
     return met.get(key) <= 2;
   };

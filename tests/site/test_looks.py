@@ -93,21 +93,23 @@ def test_what_is_wrong_with_a_page_is_told(found: str, what: str) -> None:
     assert re.search(WRONG[what][2], found), found
 
 
-def test_one_word_of_a_listing_is_found_among_many(
+def test_one_word_of_a_listing_or_table_is_found_among_many(
     book: Book, tmp_path: Path, serve: Callable[[Path], str], looker: Looker
 ) -> None:
     """Though the contrast of two is measured for all that look alike."""
     wrong = {"light": ("color: #ccc", "opacity: 0.5", "background: #111"), "dark": ("color: #333", "background: #eee")}
     words = "".join(f"<b>word {i} </b>" for i in range(9))
-    listings = "".join(
+    cells = "".join(f"<tr><td>{i}</td></tr>" for i in range(9))
+    parts = "".join(
         f"<pre style='white-space: pre-wrap'><code>{words}<i style='{style}'><b>this</b></i> {words}</code></pre>"
+        f"<table>{cells}<tr style='{style}'><td><b>this</b></td></tr>{cells}</table>"
         for style in (*wrong["light"], *wrong["dark"])
     )
-    page = PAGE.replace("Long.", "Long." + listings)
+    page = PAGE.replace("Long.", "Long." + parts)
     problems = looker.look("browse.mjs", serve(write(tmp_path, page, book)), BOTH)
     found = sorted((one["scheme"], one["what"].split("</b>")[0]) for one in problems)
     assert found == sorted(
-        (scheme, f"axe: color-contrast: {len(styles)}: <b>this") for scheme, styles in wrong.items() for _ in BOTH
+        (scheme, f"axe: color-contrast: {2 * len(styles)}: <b>this") for scheme, styles in wrong.items() for _ in BOTH
     )
 
 
