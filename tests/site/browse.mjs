@@ -3,7 +3,9 @@
 // process and what pages share are loaded once; what a look leaves in it is removed.
 import { ready } from "./page.mjs";
 
-const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme: "dark", width: 1280 }, narrow: { colorScheme: "light", width: 390 } };
+// A page is loaded twice: narrow and dark, then wide and light, where it turns dark before a reader's eyes.
+const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme: "dark", width: 1280 }, narrow: { colorScheme: "dark", width: 390 } };
+const SCHEMES = { light: "default", dark: "slate" };
 
 // Of one language: a page, what is wrong with it, and what goes to an address and looks in one of those ways.
 async function reader(context, base, problems) {
@@ -31,6 +33,20 @@ async function reader(context, base, problems) {
     await settled();
   }
 
+  // The same page in the other colours, with none still on their way there.
+  async function turn(how) {
+    way = how;
+    await page.evaluate(() => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync("*, ::before, ::after { transition: none !important }");
+      document.adoptedStyleSheets.push(sheet);
+    });
+    await page.emulateMedia({ colorScheme: WAYS[how].colorScheme });
+    const scheme = SCHEMES[how];
+    await page.waitForFunction((scheme) => document.body.dataset.mdColorScheme === scheme, scheme, { polling: 20, timeout: 20000 }).catch(() => told(`colours do not become ${scheme}`));
+    await settled();
+  }
+
   async function settled() {
     await ready(page).catch(() => told("Material's script does not run"));
     for (let i = 0; i < 500 && waiting.size; i++) await page.waitForTimeout(20);
@@ -43,7 +59,7 @@ async function reader(context, base, problems) {
     page.removeAllListeners();
   }
 
-  return { page, told, go, leave };
+  return { page, told, go, turn, leave };
 }
 
 // As for a reader who has been everywhere and opened everything: what waits for its layout has it.
@@ -77,7 +93,40 @@ function drawn() {
   return wrong;
 }
 
-async function whole({ page, told }, axe, languages, language, scheme) {
+// Of what has the same colours in the same listing or table axe measures the contrast of two, not of all: a page has thousands of such
+// words.
+function measureContrastOnce() {
+  const rule = axe._audit.rules.find(({ id }) => id === "color-contrast"), matches = rule.matches;
+  const met = new Map(), wholes = new Map();
+  const look = (element) => {
+    const { color, font, opacity, background, textShadow, filter, position, mixBlendMode } = getComputedStyle(element);
+    return [color, font, opacity, background, textShadow, filter, position, mixBlendMode].join();
+  };
+  const isNew = (element) => {
+    const whole = element.closest("pre, table");
+    if (!whole || whole === element || !element.checkVisibility({ visibilityProperty: true })) return true;
+    if (!wholes.has(whole)) wholes.set(whole, wholes.size);
+    let key = `${wholes.get(whole)}`;
+    for (let part = element; part !== whole; part = part.parentElement) key += "|" + look(part);
+    met.set(key, (met.get(key) ?? 0) + 1);
+    return met.get(key) <= 2;
+  };
+  const hasText = (element) => [...element.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+  rule.matches = (element, ...more) => hasText(element) && !isNew(element) ? false : matches(element, ...more);
+}
+
+// What axe finds, by all of its rules or by those given.
+async function axeFinds({ page, told }, rules) {
+  const found = await page.evaluate(async (rules) => {
+    const only = rules && { runOnly: { type: "rule", values: rules } };
+    const { violations } = await axe.run({ resultTypes: ["violations"], selectors: false, elementRef: true, ...only }); // only these in full
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.length}: ${nodes[0].element?.outerHTML.slice(0, 160)} ${nodes[0].failureSummary?.split("\n")[1] ?? ""}`);
+  }, rules);
+  for (const what of found) told(`axe: ${what}`);
+}
+
+async function whole(one, axe, languages, language) {
+  const { page, told } = one;
   const shown = await page.evaluate(() => {
     const prose = () => { // code and formulas may hold what looks like one left as written
       const article = document.querySelector("article")?.cloneNode(true);
@@ -86,7 +135,6 @@ async function whole({ page, told }, axe, languages, language, scheme) {
     };
     return {
       lang: document.documentElement.lang,
-      scheme: document.body.dataset.mdColorScheme,
       raw: prose().match(/\\\(|\\\[|\$\$|\{\{ |WARPBOOK\d/)?.[0],
       error: document.querySelector(".katex-error")?.textContent,
       math: [...document.querySelectorAll(".wb-math")].filter((m) => !m.querySelector(".katex-html")).length,
@@ -95,17 +143,27 @@ async function whole({ page, told }, axe, languages, language, scheme) {
     };
   });
   if (shown.lang !== language) told(`lang is ${shown.lang}`);
-  if (shown.scheme !== (scheme === "dark" ? "slate" : "default")) told(`colours are ${shown.scheme}`);
   if (shown.raw || shown.error || shown.math) told(`left as written: ${shown.raw ?? shown.error ?? "a formula"}`);
   if (shown.alternates !== [...languages, "x-default"].sort().join()) told(`hreflang names ${shown.alternates}`);
   if (shown.missing) told(`${shown.missing} numbers missing`);
+  await checkColours(one, "light");
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ["violations"], selectors: false })); // all rules; only these in full
-  for (const { id, nodes } of violations)
-    told(`axe: ${id}: ${nodes.length}: ${nodes[0].html.slice(0, 160)} ${nodes[0].failureSummary?.split("\n")[1] ?? ""}`);
+  await page.evaluate(() => axe.configure({ noHtml: true })); // of every element that is right, too
+  await page.evaluate(measureContrastOnce);
+  await axeFinds(one);
+  await one.turn("dark");
+  await axeFinds(one, ["color-contrast", "link-in-text-block"]); // no other rule asks for colours
+  await one.turn("light");
 }
 
-async function narrow({ page, told }) {
+async function checkColours({ page, told }, way) {
+  const scheme = await page.evaluate(() => document.body.dataset.mdColorScheme);
+  if (scheme !== SCHEMES[way]) told(`colours are ${scheme}`);
+}
+
+async function narrow(one) {
+  const { page, told } = one;
+  await checkColours(one, "dark");
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   if (width > 390) told(`scrolls sideways at 390 px: ${width} px wide`);
   await page.evaluate(unfold);
@@ -160,12 +218,10 @@ export default async function look({ kept, axe }, base, pair) {
   await Promise.all(languages.map(async (language, i) => {
     const context = await kept(i, { viewport: { width: 1280, height: 900 } });
     const one = await reader(context, base, problems), here = pair[language], there = pair[language === "en" ? "zh" : "en"];
-    await one.go(here, "dark");
-    await whole(one, axe, languages, language, "dark");
     await one.go(here, "narrow");
     await narrow(one);
     await one.go(here, "light", "?a=1");
-    await whole(one, axe, languages, language, "light");
+    await whole(one, axe, languages, language);
     for (const kind of there === undefined ? [] : language === "en" ? ["h3"] : ["h2", ""]) { // there and back
       await change(one, kind, there);
       await change(one, kind, here);

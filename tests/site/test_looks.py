@@ -17,8 +17,8 @@ PAGE = """<!doctype html><html lang="{lang}"><head><meta charset="utf-8"><title>
 <link rel="alternate" hreflang="x-default" href="/">
 <style>body {{ margin: 0 }} nav {{ position: sticky; top: 0; background: #fff }} p {{ margin-bottom: 2000px }}
 [data-md-color-scheme=slate] {{ color: #fff; background: #000 }}</style></head><body>
-<script>const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-document.body.dataset.mdColorScheme = dark ? "slate" : "default"</script>
+<script>const dark = matchMedia("(prefers-color-scheme: dark)");
+(dark.onchange = () => document.body.dataset.mdColorScheme = dark.matches ? "slate" : "default")()</script>
 <nav class="wb-languages"><a hreflang="en" href="/">English</a> <a hreflang="zh" href="/zh/">中文</a></nav>
 <main><article><h1>A page</h1><p>First.</p><h2 id="a">Banks</h2><p>Long.</p><h3 id="b">Conflicts</h3><p>Longer.</p>
 <div class="wb-output"><div class="wb-switch"><button data-device="nvidia-h200">H200</button>
@@ -31,12 +31,18 @@ WRONG = {  # what a page has (in place of what), and what is told of it
     "an error thrown": ("</main>", "</main><script>throw new Error('ah')</script>", "script: ah"),
     "late": ("</main>", "</main><script>setTimeout(() => console.error('later'), 50)</script>", "console: later"),
     "language": ('lang="{lang}"', 'lang="fr"', "lang is fr"),
-    "colours": ('? "slate"', '? "default"', "dark.*colours are default"),
+    "colours": ('? "slate"', '? "default"', r"\(narrow\): colours are default"),
+    "colours, turned": ('? "slate"', '? "default"', "dark.*colours do not become slate"),  # by the same
     "a value": ("Long.", "{{{{ rate }}}}", r"left as written: \{\{ "),
     "hreflang": ('hreflang="x-default"', 'hreflang="fr"', "hreflang names en,fr,zh"),
     "a number": ("Long.", '<span class="wb-missing">?</span>', "1 numbers missing"),
     "contrast, light": ("Long.", '<b style="color: #ccc">words</b>', r"\(light\): axe: color-contrast"),
     "contrast, dark": ("Longer.", '<b style="color: #333">words</b>', r"\(dark\): axe: color-contrast"),
+    "a link, dark": (
+        "First.",
+        'A <a href="/" style="color: #333; text-decoration: none">link</a> in words. ',
+        r"\(dark\): axe: link-in-text-block",
+    ),
     "an image": ("Long.", '<img src="data:,">', "axe: image-alt"),
     "width": ("Long.", '<i style="display: block; width: 500px">x</i>', "scrolls sideways at 390 px: 500 px"),
     "a drawing": ("Long.", "<figure><svg></svg></figure>", "a drawing without a name"),
@@ -75,7 +81,7 @@ def test_nothing_is_wrong_with_a_good_page(
 @pytest.fixture(scope="module")
 def found(book: Book, tmp_path_factory: pytest.TempPathFactory, serve: Callable[[Path], str], looker: Looker) -> str:
     page = PAGE
-    for old, new, _ in WRONG.values():
+    for old, new in dict.fromkeys((old, new) for old, new, _ in WRONG.values()):
         assert old in page
         page = page.replace(old, new + old if old.endswith(".") else new)
     problems = looker.look("browse.mjs", serve(write(tmp_path_factory.mktemp("wrong"), page, book)), BOTH)
@@ -85,6 +91,26 @@ def found(book: Book, tmp_path_factory: pytest.TempPathFactory, serve: Callable[
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_with_a_page_is_told(found: str, what: str) -> None:
     assert re.search(WRONG[what][2], found), found
+
+
+def test_one_word_of_a_listing_or_table_is_found_among_many(
+    book: Book, tmp_path: Path, serve: Callable[[Path], str], looker: Looker
+) -> None:
+    """Though the contrast of two is measured for all that look alike."""
+    wrong = {"light": ("color: #ccc", "opacity: 0.5", "background: #111"), "dark": ("color: #333", "background: #eee")}
+    words = "".join(f"<b>word {i} </b>" for i in range(9))
+    cells = "".join(f"<tr><td>{i}</td></tr>" for i in range(9))
+    parts = "".join(
+        f"<pre style='white-space: pre-wrap'><code>{words}<i style='{style}'><b>this</b></i> {words}</code></pre>"
+        f"<table>{cells}<tr style='{style}'><td><b>this</b></td></tr>{cells}</table>"
+        for style in (*wrong["light"], *wrong["dark"])
+    )
+    page = PAGE.replace("Long.", "Long." + parts)
+    problems = looker.look("browse.mjs", serve(write(tmp_path, page, book)), BOTH)
+    found = sorted((one["scheme"], one["what"].split("</b>")[0]) for one in problems)
+    assert found == sorted(
+        (scheme, f"axe: color-contrast: {2 * len(styles)}: <b>this") for scheme, styles in wrong.items() for _ in BOTH
+    )
 
 
 def test_a_page_that_hangs_fails_alone(
