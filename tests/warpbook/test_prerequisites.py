@@ -88,7 +88,7 @@ def test_every_article_is_a_link_on_the_map_below_what_it_needs(five, language):
     links = re.findall(r'<a class="wb-map__node wb-s(\d)" href="([^"]*)/" data-article="(\w)"', drawn)
     assert links == [("0", "first/a", "a"), ("0", "first/b", "b"), *(("1", f"second/{x}", x) for x in "cde")]
     assert re.findall(r'data-from="(\w)" data-to="(\w)"', drawn) == [("a", "b"), ("b", "c"), ("b", "d")]
-    top = dict(re.findall(r'data-article="(\w)".*?<rect x="[^"]*" y="([^"]*)"', drawn))
+    top = dict(re.findall(r'data-article="(\w)".*?<rect x="[^"]*" y="([^"]*)"', drawn, re.DOTALL))
     assert float(top["a"]) < float(top["b"]) < float(top["c"]) == float(top["d"])
     assert "– do it with a link." in drawn and 'data-needs="a b" aria-label="C' in drawn
 
@@ -171,6 +171,37 @@ def test_languages_that_need_different_articles_are_one_line(five):
     assert prerequisites.problems(five) == [
         "docs/zh/first/b.md: only one of it and docs/en/first/b.md links to a in its list of needs"
     ]
+
+
+PATH = """
+[[path]]
+name = "{name}"
+en = "X"
+zh = "X"
+says.en = "X."
+says.zh = "X."
+pages = {pages}
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        ([("one", '["a", "b", "d"]', "")], []),
+        ([("one", '["a", "b"]', ""), ("two", '["d"]', 'after = "one"')], []),
+        ([("one", '["a", "c"]', 'left = ["b"]')], []),
+        ([("one", '["b", "a"]', "")], ['path "one": b needs a, which does not come before it; put it before,']),
+        ([("one", '["a"]', ""), ("two", '["d"]', 'after = "one"')], ['path "two": d needs b, which does not']),
+        ([("one", '["a"]', 'left = ["b"]')], ['path "one": left has b, which no page of the path lacks']),
+        ([("one", '["a", "b"]', 'left = ["a"]')], ['path "one": left has a, which no page of the path lacks']),
+    ],
+)
+def test_what_a_path_s_articles_need_comes_before_them_or_is_left_out(five, write, paths, said):
+    write("docs/paths.toml", "".join(PATH.format(name=name, pages=pages, more=more) for name, pages, more in paths))
+    found = prerequisites.problems(five)
+    assert len(found) == len(said)
+    assert all(line.startswith(f"docs/paths.toml: {start}") for line, start in zip(found, said, strict=True))
 
 
 def test_a_book_without_articles_has_no_map(small, write):

@@ -87,7 +87,8 @@ def listed(what: str, context: Context) -> str:
     if what == "prerequisites":
         return "\n".join(prerequisites.markdown(book, language, page))
     if what != "errata":
-        return "\n".join(tracks.markdown(book, what, language, page))
+        practice = overview.minutes(book) if what == "paths" else None
+        return "\n".join(tracks.markdown(book, what, language, page, practice))
     return "\n".join(
         errata.markdown(book, language, page, lambda of, where, text: "".join(shown(text, where, of, context)))
     )

@@ -83,8 +83,9 @@ def reduced(graph: Graph) -> Graph:
 
 
 def problems(book: Book) -> list[str]:
-    """One line for each circle, and for each article whose languages name different articles."""
-    return list(faults(book))
+    """One line for a circle, for each article whose languages name different articles, and for each path that has an
+    article before one that it needs."""
+    return [*faults(book), *path_faults(book)]
 
 
 def faults(book: Book) -> Iterator[str]:
@@ -99,6 +100,36 @@ def faults(book: Book) -> Iterator[str]:
             if name in first and set(others[name]) != set(first[name]):
                 differing = ", ".join(sorted(set(others[name]) ^ set(first[name])))
                 yield f"{entry.page.name}: only one of it and {pages[name]} links to {differing} in its list of needs"
+
+
+def path_faults(book: Book) -> Iterator[str]:
+    graph, file = needs(book, LANGUAGES[0]), book.relative(book.docs / tracks.FILE)
+    for one in tracks.ways(book, LANGUAGES[0]) if reads.exists(book.docs / tracks.FILE) else []:
+        left = {entry.page.article for entry in one.left}
+        read = {name for way in before(one) for name in names(way)}
+        asked: set[str] = set()
+        for name in names(one):
+            for needed in graph[name]:
+                if needed not in read | left:
+                    yield (
+                        f'{file}: path "{one.name}": {name} needs {needed}, which does not come before it; put it '
+                        f"before, begin after a path that has it, or name it under left"
+                    )
+            asked |= set(graph[name])
+            read.add(name)
+        for name in sorted((left - asked) | (left & read)):
+            yield f'{file}: path "{one.name}": left has {name}, which no page of the path lacks; take it out of left'
+
+
+def before(one: tracks.Way) -> Iterator[tracks.Way]:
+    """The paths that a path goes on from."""
+    while one.after:
+        one = one.after
+        yield one
+
+
+def names(one: tracks.Way) -> list[str]:
+    return [entry.page.article for entry in one.entries]
 
 
 def circle(graph: Graph) -> list[str]:
