@@ -108,6 +108,12 @@ def test_a_full_row_gives_articles_that_lead_nowhere_to_rows_below():
     assert rank[f"leaf{most + 1}"] == 1 and rank["after"] == 2  # it leads on, so it stays
 
 
+def test_a_title_in_lines_reads_as_the_title():
+    for title in ("Matrix multiplication I: CUDA cores", "循环展开与指令级并行"):
+        drawn = book_map.lettered(book_map.Shape(20), title)
+        assert drawn.count("<tspan") > 1 and re.sub(r"<[^>]*>", "", drawn) == title
+
+
 @pytest.mark.parametrize(
     ("title", "lines"),
     [

@@ -24,6 +24,7 @@ from warpbook.source.pages import EXPRESSION, Page
 WORDS = {
     "en": {
         "label": "The articles of the book, with arrows from what is needed to what needs it",
+        "same": "The list below says the same: each article with what it needs and what it leads to.",
         "named": "{title}, {time}",
         "hint": "Point at an article, or go to it with Tab: what it needs and what it leads to is marked.",
         "goals": "You will be able to",
@@ -37,6 +38,7 @@ WORDS = {
     },
     "zh": {
         "label": "全书文章；箭头从需要先读的文章指向用到它的文章",
+        "same": "下面的列表内容相同：每篇文章要先读什么、之后可读什么。",
         "named": "{title}，{time}",
         "hint": "把光标移到一篇文章上，或用 Tab 键选中它：需要先读的和之后可读的都会标出来。",
         "goals": "读完这一篇，你能够",
@@ -81,7 +83,7 @@ def drawing(book: Book, language: str, root: str) -> str:
         f'<div class="wb-map__chosen" hidden></div>'
         f'<div class="wb-map__next" hidden><p>{words["next"]}</p><ul></ul></div>'
         f'<div class="wb-sheet"><svg role="group"{attribute("aria-label", words["label"])} '
-        f'viewBox="0 0 {width} {height}" style="--wb-wide: {width / 20:.2f}rem">{shift}{drawn}</g></svg></div>'
+        f'viewBox="0 0 {width} {height}" style="--wb-wide: {width / 20:.2f}rem"><desc>{words["same"]}</desc>{shift}{drawn}</g></svg></div>'
         f"<figcaption>{words['caption']}</figcaption></figure>"
     )
 
@@ -155,12 +157,15 @@ def box(shape: Shape) -> str:
 
 
 def lettered(shape: Shape, title: str) -> str:
-    lines = wrapped(title)
+    """A title in lines, which read one after another are the title."""
+    lines, rest, out = wrapped(title), title, ""
     first = shape.y - LINE * (len(lines) - 1) / 2 + 4
-    return "".join(
-        f'<text x="{shape.x:.1f}" y="{first + LINE * i:.1f}" text-anchor="middle">{html.escape(line)}</text>'
-        for i, line in enumerate(lines)
-    )
+    for i, line in enumerate(lines):
+        rest = rest.removeprefix(line)
+        blank = " " if rest.startswith(" ") else ""
+        out += f'<tspan x="{shape.x:.1f}" y="{first + LINE * i:.1f}">{html.escape(line)}{blank}</tspan>'
+        rest = rest.lstrip()
+    return f'<text text-anchor="middle">{out}</text>'
 
 
 def wrapped(title: str) -> list[str]:
