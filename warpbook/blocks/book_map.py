@@ -83,7 +83,8 @@ def drawing(book: Book, language: str, root: str) -> str:
         f'<div class="wb-map__chosen" hidden></div>'
         f'<div class="wb-map__next" hidden><p>{words["next"]}</p><ul></ul></div>'
         f'<div class="wb-sheet"><svg role="group"{attribute("aria-label", words["label"])} '
-        f'viewBox="0 0 {width} {height}" style="--wb-wide: {width / 20:.2f}rem"><desc>{words["same"]}</desc>{shift}{drawn}</g></svg></div>'
+        f'viewBox="0 0 {width} {height}" style="--wb-wide: {width / 20:.2f}rem">'
+        f"<desc>{words['same']}</desc>{shift}{drawn}</g></svg></div>"
         f"<figcaption>{words['caption']}</figcaption></figure>"
     )
 
