@@ -28,11 +28,15 @@ export default async function look(tools, base) {
     same("marks after Escape", [...await marked(page, "after"), ...await marked(page, "chosen")], []);
 
     // Each pane lies beside the drawing's boxes, and each box in the drawing.
-    same("boxes under a pane", await page.evaluate(() => {
+    const under = () => page.evaluate(() => {
       const boxes = [...document.querySelectorAll(".wb-map__node rect")].map((one) => one.getBoundingClientRect());
       return [...document.querySelectorAll(".wb-map__chosen, .wb-map__next")].map((one) => one.getBoundingClientRect())
         .flatMap((pane) => boxes.filter((box) => box.left < pane.right && pane.left < box.right && box.top < pane.bottom && pane.top < box.bottom)).length;
-    }), 0);
+    });
+    for (const name of needs.keys()) {
+      await page.locator(`.wb-map__node[data-article="${name}"]`).focus();
+      same(`boxes under a pane that shows ${name}`, await under(), 0);
+    }
     same("names wider than their boxes", await page.$$eval(".wb-map__node", (nodes) => nodes.filter((node) => [...node.querySelectorAll("text")]
       .some((text) => text.getBoundingClientRect().width > node.querySelector("rect").getBoundingClientRect().width)).map((node) => node.dataset.title)), []);
 

@@ -3,7 +3,7 @@
 
 const map = document.querySelector(".wb-map");
 if (map) {
-  const { hint, goals, needs, leads, all, comma } = map.dataset;
+  const { hint, goals, all } = map.dataset;
   const nodes = new Map([...map.querySelectorAll(".wb-map__node")].map((node) => [node.dataset.article, node]));
   const edges = [...map.querySelectorAll(".wb-edge")];
   const before = new Map([...nodes].map(([name, node]) => [name, node.dataset.needs.split(" ").filter(Boolean)]));
@@ -49,11 +49,9 @@ if (map) {
       edge.classList.toggle("wb-map__edge--after", downwards.has(from) && downwards.has(to));
     }
     if (!name) return pane.replaceChildren(made("p", hint));
-    const list = (label, names) => names.size ? [made("p", "", made("strong", label), ` ${[...nodes.keys()].filter((one) => names.has(one)).map(title).join(comma)}`)] : [];
     const said = about.get(name);
     pane.replaceChildren(
       made("p", "", made("strong", said.line)), made("p", goals), made("ul", "", ...said.goals.map((goal) => made("li", goal))),
-      ...list(needs, needed), ...list(leads, led),
     );
   }
 

@@ -28,13 +28,10 @@ WORDS = {
         "named": "{title}, {time}",
         "hint": "Point at an article, or go to it with Tab: what it needs and what it leads to is marked.",
         "goals": "You will be able to",
-        "needs": "Needs",
-        "leads": "Leads to",
         "next": "You can read next",
         "all": "You have read every article.",
-        "comma": ", ",
         "caption": "An arrow leads from an article to one that needs it. "
-        "Colours are the tracks. A tick marks what you have read.",
+        "Colours are the tracks. Of a chosen article, full arrows lead from what it needs, dashed ones to what needs it.",
     },
     "zh": {
         "label": "全书文章；箭头从需要先读的文章指向用到它的文章",
@@ -42,12 +39,9 @@ WORDS = {
         "named": "{title}，{time}",
         "hint": "把光标移到一篇文章上，或用 Tab 键选中它：需要先读的和之后可读的都会标出来。",
         "goals": "读完这一篇，你能够",
-        "needs": "先读",
-        "leads": "之后可读",
         "next": "接下来可以读",
         "all": "所有文章你都读过了。",
-        "comma": "、",
-        "caption": "箭头从一篇文章指向需要它的文章；颜色表示所属部分；对勾表示读过。",
+        "caption": "箭头从一篇文章指向需要它的文章；颜色表示所属部分。选中一篇文章后，实线来自需要先读的，虚线通往之后可读的。",
     },
 }
 COLOURS = 6  # classes wb-s0 … wb-s5
@@ -76,7 +70,7 @@ def drawing(book: Book, language: str, root: str) -> str:
     width, height = math.ceil(right - left + 2 * MARGIN), math.ceil(bottom - top + 2 * MARGIN)
     shift = f'<g transform="translate({MARGIN - left:.1f} {MARGIN - top:.1f})">'
     drawn = edges(placed) + nodes(book, language, root, placed)
-    said = {f"data-{key}": words[key] for key in ("hint", "goals", "needs", "leads", "all", "comma")}
+    said = {f"data-{key}": words[key] for key in ("hint", "goals", "all")}
     about = "".join(attribute(key, value) for key, value in said.items())
     return (
         f'<figure class="wb-chart wb-map"{about}>{legend(book, language, root)}'
