@@ -31,7 +31,8 @@ WORDS = {
         "next": "You can read next",
         "all": "You have read every article.",
         "caption": "An arrow leads from an article to one that needs it. "
-        "Colours are the tracks. Of a chosen article, full arrows lead from what it needs, dashed ones to what needs it.",
+        "Colours are the tracks. Of a chosen article, full arrows lead from what it needs, "
+        "dashed ones to what needs it.",
     },
     "zh": {
         "label": "全书文章；箭头从需要先读的文章指向用到它的文章",
@@ -41,7 +42,8 @@ WORDS = {
         "goals": "读完这一篇，你能够",
         "next": "接下来可以读",
         "all": "所有文章你都读过了。",
-        "caption": "箭头从一篇文章指向需要它的文章；颜色表示所属部分。选中一篇文章后，实线来自需要先读的，虚线通往之后可读的。",
+        "caption": "箭头从一篇文章指向需要它的文章；颜色表示所属部分。"
+        "选中一篇文章后，实线来自需要先读的，虚线通往之后可读的。",
     },
 }
 COLOURS = 6  # classes wb-s0 … wb-s5
