@@ -19,7 +19,7 @@ export default async function look(tools, base) {
     await page.context().close();
   }
 
-  // On a phone: the claim, the three paths and the first numbers before one scrolls; the book's name is whole, on one line.
+  // On a phone: the claim, the four paths and the first numbers before one scrolls; the book's name is whole, on one line.
   for (const path of ["", "zh/"])
     for (const width of [390, 320]) {
       const page = await (await browser.newContext({ viewport: { width, height: 844 } })).newPage();

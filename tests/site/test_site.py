@@ -137,9 +137,13 @@ def test_exercises_are_ticked(served: str, look: Callable[..., None]) -> None:
     look("exercises.mjs", served)
 
 
+def test_the_map_shows_what_can_be_read_next(served: str, look: Callable[..., None]) -> None:
+    look("map.mjs", served)
+
+
 def queries(book: Book, language: str) -> dict[str, str]:
     wanted = search_rank.queries(book, language)
-    assert len(wanted) >= 45
+    assert len(wanted) >= 80
     return wanted
 
 

@@ -95,8 +95,18 @@ def test_home_lists_tracks_paths_and_every_article(three):
     assert '- [First](first/index.md)\n    <span class="wb-time">2 pages · 20 min</span>' in lines(three, "tracks")
     paths = lines(three, "paths")
     assert 'Short\n{ #short .wb-path__name }\n\n<span class="wb-time">20 min</span> For the hurried.' in paths
-    assert "1. [A: the start](first/a.md)\n2. [C](second/c.md)" in paths
+    assert '??? path "2 pages"\n    1. [A: the start](first/a.md)\n    2. [C](second/c.md)' in paths
     assert "- [B](first/b.md): what b says." in lines(three, "articles")
+
+
+def test_a_path_says_what_it_takes_what_it_goes_on_from_and_what_it_leaves_out(three, write):
+    longer = PATHS.replace("short", "long").replace('"Short"', '"Long"').replace('["a", "c"]', '["c"]')
+    write("docs/paths.toml", f'{PATHS}{longer}after = "short"\nleft = ["b"]\n')
+    page = Page(three, three.docs / "en/index.md")
+    found = "\n".join(tracks.markdown(three, "paths", "en", page, {"a": 15, "c": 70})).replace("\u00a0", " ")
+    assert '<span class="wb-time">20 min, exercises 1 h 25 min</span> For the hurried.' in found
+    assert "10 min, exercises 1 h 10 min</span> After [Short](#short): for the hurried.\n" in found
+    assert "\n    Left out, though a page needs some of it: [B](first/b.md).\n" in found
 
 
 def test_an_article_out_of_the_navigation_is_not_listed(three, write):
@@ -118,6 +128,13 @@ def test_under_a_heading(three):
     ("file", "old", "new", "said"),
     [
         ("docs/paths.toml", '"c"]', '"d"]', 'docs/paths.toml: path 1: no track has an article "d"'),
+        ("docs/paths.toml", "pages =", 'left = ["d"]\npages =', 'docs/paths.toml: path 1: no track has an article "d"'),
+        (
+            "docs/paths.toml",
+            "pages =",
+            'after = "short"\npages =',
+            'docs/paths.toml: path 1: after = "short", and no path',
+        ),
         ("docs/paths.toml", "says.en", "tells.en", "docs/paths.toml: path 1 has tells; known are "),
         ("docs/paths.toml", 'en = "Short"\n', "", "docs/paths.toml: path 1: wants name, en and says.en"),
         ("mkdocs.yml", "      - First: first/index.md\n", "", 'mkdocs.yml: the track "First" begins with its own page'),
@@ -140,4 +157,4 @@ def test_the_book_s_own_pages_list_every_article_once(book, language):
         listed += [entry.page.article for entry in track.entries if f"## [{entry.title}](" in text]
         assert "<" not in re.sub(r"`[^`]*`|<br>", "", text), track.page.name  # code may have it: `kernel<<<1, 10>>>()`
     assert listed == list(tracks.articles(book, language))
-    assert len(tracks.ways(book, language)) == 3
+    assert len(tracks.ways(book, language)) == 4

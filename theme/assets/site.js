@@ -193,3 +193,26 @@ function follow() {
 }
 follow();
 addEventListener("hashchange", follow);
+
+// What a reader has done (an exercise) or read (an article): a box for each, which this browser alone keeps, with the day.
+{
+  const boxes = [...document.querySelectorAll(".wb-done")].map((place) => {
+    const box = Object.assign(document.createElement("input"), { type: "checkbox", autocomplete: "off" }), label = document.createElement("label");
+    const key = place.dataset.read ? `warpbook.read:${place.dataset.read}` : `warpbook.done:${place.dataset.done}`;
+    box.setAttribute("aria-label", place.title);
+    box.addEventListener("change", () => {
+      try {
+        if (box.checked) localStorage.setItem(key, new Date().toISOString().slice(0, 10));
+        else localStorage.removeItem(key);
+      } catch { /* private window */ }
+    });
+    label.append(box, ...place.childNodes);
+    place.append(label);
+    return [box, key];
+  });
+  const show = () => {
+    try { for (const [box, key] of boxes) box.checked = localStorage.getItem(key) !== null; } catch { /* private window */ }
+  };
+  show();
+  for (const event of ["storage", "pageshow"]) addEventListener(event, show); // another page of the book has changed it
+}

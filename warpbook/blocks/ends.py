@@ -1,11 +1,17 @@
-"""The end of a page: the programs it shows, itself as Markdown and as a notebook, the whole book as files."""
+"""The end of a page: the programs it shows, itself as Markdown and as a notebook, the whole book as files.
+
+The foot of an article says what it prepares for, and has a box for readers who have read it.
+"""
 
 from __future__ import annotations
 
+import html
 import os
 from pathlib import Path
 
+from warpbook import reads
 from warpbook.book import Book
+from warpbook.source import prerequisites, tracks
 from warpbook.source.pages import Page
 
 PROGRAMS = "snippets/"  # where the site has a page for each program
@@ -41,6 +47,23 @@ WORDS = {
         "colab": "在 Colab 中打开",
     },
 }
+FOOT = {
+    "en": {
+        "onward": "This also prepares you for {}.",
+        "comma": ", ",
+        "read": "I have read this",
+        "map": "map of the book",
+        "aside": "{read} ({map})",
+    },
+    "zh": {
+        "onward": "读完还可以接着读：{}。",
+        "comma": "、",
+        "read": "我读过了",
+        "map": "全书地图",
+        "aside": "{read}（{map}）",
+    },
+}
+MAP = "map.md"
 INSTALL = {
     "en": "# Debian, Ubuntu; Python 3.11 or newer",
     "zh": "# Debian、Ubuntu，Python 3.11 及以上",
@@ -85,6 +108,23 @@ def programs(book: Book, article: str, language: str, root: str) -> str:
     return (
         f'<section class="wb-programs" aria-label="{label}"><p>{label}</p><ul>{items}</ul></section>' if items else ""
     )
+
+
+def foot(page: Page, language: str, root: str) -> str:
+    """HTML: what an article prepares for, and the box of those who have read it. Empty for other pages."""
+    book, words = page.book, FOOT[language]
+    if page.article not in tracks.articles(book, language):
+        return ""
+    links = [
+        f'<a href="{root}{one.page.path.relative_to(book.docs / language).with_suffix("").as_posix()}/">'
+        f"{html.escape(one.title)}</a>"
+        for one in prerequisites.onward(book, language, page)
+    ]
+    onward = f"<p>{words['onward'].format(words['comma'].join(links))}</p>" if links else ""
+    read = prerequisites.box(page.article, page.title, language, words["read"])
+    if reads.exists(book.docs / language / MAP):
+        read = words["aside"].format(read=read, map=f'<a href="{root}map/">{words["map"]}</a>')
+    return f'<div class="wb-onward" data-search-exclude>{onward}<p>{read}</p></div>'
 
 
 def copies(page: Page, language: str) -> str:

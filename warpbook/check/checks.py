@@ -32,6 +32,7 @@ from warpbook.source import (
     goals,
     navigation,
     origins,
+    prerequisites,
     prose,
     terms,
     tracks,
@@ -72,6 +73,7 @@ def problems(book: Book, devices: list[str], kept: Kept | None = None) -> list[s
     found(partial(techniques.problems, book))
     found(partial(selftests.problems, book))
     found(partial(goal_problems, book))
+    found(partial(prerequisites.problems, book))
     for path in book.pages("zh"):
         found(partial(translation.problems, book, path))
     for article in book.articles():

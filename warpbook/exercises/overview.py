@@ -44,6 +44,14 @@ def markdown(book: Book, language: str, page: Page) -> str:
     return "\n".join(['<div class="wb-exercises" markdown>', "", *lines, "", "</div>"])
 
 
+def minutes(book: Book) -> dict[str, int]:
+    """The minutes of all exercises of each article that has some."""
+    out: dict[str, int] = {}
+    for one in exercises.all(book):
+        out[one.article] = out.get(one.article, 0) + one.minutes
+    return out
+
+
 def name_of(book: Book, article: str, language: str) -> str:
     """The article's title in the navigation, else its page's heading, else its name."""
     entry = tracks.articles(book, language).get(article)

@@ -11,7 +11,7 @@ from markdown.blockparser import BlockParser
 from markdown.blockprocessors import BlockProcessor
 from markdown.util import HTML_PLACEHOLDER_RE
 
-from warpbook.blocks import charts, devices, explore, ledger, line_counters, listings, sass_view
+from warpbook.blocks import book_map, charts, devices, explore, ledger, line_counters, listings, sass_view
 from warpbook.blocks.claim_table import claim_table
 from warpbook.blocks.figures import figure, of_each
 from warpbook.book import BookError
@@ -20,7 +20,7 @@ from warpbook.records import lines, sass
 from warpbook.source.pages import Block
 
 DIRECTIVE = re.compile(
-    r"^[ ]{0,3}\{\{[ \t]+(claims|notes|score|ledger|devices|"
+    r"^[ ]{0,3}\{\{[ \t]+(claims|notes|score|ledger|devices|map|"
     r"lines:[\w#@./-]+|sass:[^\s{}]+\.cuh?:\w+(?:\[[^\]\s]*\])?|counters:[\w:#@./-]+|chart:[^{}\n]+?|explore:[^{}\n]+?|"
     r"figure:[a-z0-9_-]+|output:[\w./-]+)[ \t]+\}\}[ \t]*$",
     re.MULTILINE,
@@ -95,6 +95,7 @@ class Directives(BlockProcessor):
             "score": lambda: ledger.scores(context.book, context.language),
             "ledger": lambda: ledger.table(context.book, context.language, context.root),
             "devices": lambda: devices.table(context.book, context.language, context.root),
+            "map": lambda: book_map.drawing(context.book, context.language, context.root),
         }
         return rest[kind]()
 

@@ -12,7 +12,7 @@ from warpbook.blocks import ends
 from warpbook.exercises import box, overview, selftests, techniques
 from warpbook.pipeline.expressions import shown
 from warpbook.pipeline.parsed import Context
-from warpbook.source import changes, comments, errata, glossary, origins, reading, tracks
+from warpbook.source import changes, comments, errata, glossary, origins, prerequisites, reading, tracks
 from warpbook.source.pages import EXPRESSION, Line
 
 WRITTEN = ("exercise",)  # directives with a name that become Markdown
@@ -28,6 +28,7 @@ LISTS = (
     "selftest",
     "paths",
     "articles",
+    "prerequisites",
     "exercises",
     "install",
 )
@@ -83,8 +84,11 @@ def listed(what: str, context: Context) -> str:
         return "\n".join(techniques.markdown(book, language))
     if what == "selftest":
         return "\n".join(selftests.markdown(book, language, page))
+    if what == "prerequisites":
+        return "\n".join(prerequisites.markdown(book, language, page))
     if what != "errata":
-        return "\n".join(tracks.markdown(book, what, language, page))
+        practice = overview.minutes(book) if what == "paths" else None
+        return "\n".join(tracks.markdown(book, what, language, page, practice))
     return "\n".join(
         errata.markdown(book, language, page, lambda of, where, text: "".join(shown(text, where, of, context)))
     )

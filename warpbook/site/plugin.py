@@ -161,7 +161,18 @@ def on_page_content(content: str, page: MkDocsPage, config: MkDocsConfig, files:
         stem = name.removesuffix(".md")
         found = search.documents(state.book, state.language, stem, page.url or "", context.parsed.searched)
         state.documents[name] = found
-    return content
+    return content + foot(context)
+
+
+def foot(context: Context) -> str:
+    """What stands below an article. It depends on other articles, and `warpbook check` reads a page by itself: so it is
+    no part of the page as that reads it."""
+    try:
+        made = ends.foot(context.page, context.language, context.root)
+    except BookError as error:
+        log.warning(str(error))
+        return ""
+    return typography.tidy(made, context.language)
 
 
 def on_page_context(context: Any, page: MkDocsPage, config: MkDocsConfig, nav: Any) -> Any:

@@ -31,6 +31,7 @@ PARTS = (  # later ones win
     "charts",
     "explore",
     "exercises",
+    "map",
     "labs",
     "home",
     "whole",

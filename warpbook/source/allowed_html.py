@@ -35,8 +35,8 @@ def words(text: str) -> frozenset[str]:
 
 
 ANYWHERE = words(
-    "class dir hidden id lang role tabindex title data-done data-exercise data-others data-search-exclude data-tabs "
-    "data-tip"
+    "class dir hidden id lang role tabindex title data-done data-exercise data-others data-read "
+    "data-search-exclude data-tabs data-tip"
 )
 PLAIN = words(  # with these attributes and no others
     "abbr b blockquote br caption cite code colgroup dd del dfn div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i "

@@ -1,7 +1,7 @@
 """The order of reading: tracks, which the navigation lists, and paths through them, which docs/paths.toml lists.
 
     {{ tracks }}      home: each track, how many pages it has, and their time
-    {{ paths }}       home: each path, for whom it is, its pages and their time
+    {{ paths }}       home: each path, for whom it is, its pages, the time to read them and that of their exercises
     {{ articles }}    home: every track, what it is for, and each of its articles in a line
     {{ track }}       on a track's own page, <track>/index.md: what it needs, its pages, the paths that run through it
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,14 @@ from warpbook.source.pages import Page
 
 FILE = "paths.toml"
 FORM = toml.table(
-    path=toml.tables(says=toml.table_of(toml.TEXT), pages=toml.TEXTS, **dict.fromkeys(("name", *LANGUAGES), toml.TEXT))
+    path=toml.tables(
+        says=toml.table_of(toml.TEXT),
+        pages=toml.TEXTS,
+        left=toml.TEXTS,
+        **dict.fromkeys(("name", "after", *LANGUAGES), toml.TEXT),
+    )
 )
-KEYS = {"name", "pages", "says", *LANGUAGES}
+KEYS = {"name", "after", "pages", "left", "says", *LANGUAGES}
 TARGET = re.compile(r"\]\((?!https?:)([\w./-]+\.md)")
 
 WORDS = {
@@ -38,6 +44,9 @@ WORDS = {
         "time": "{time} · {number} of {of} in {track}",
         "alone": "{time} · {track}",
         "about": "{time} {said}",
+        "practice": "{time}, exercises {practice}",
+        "after": "After [{title}](#{name}): {said}",
+        "left": "Left out, though a page needs some of it: {}.",
         "for": "[{title}]({url}), for {of}",
         "comma": ", ",
         "colon": ": ",
@@ -51,6 +60,9 @@ WORDS = {
         "time": "阅读约 {time} · {track}，第 {number} 篇，共 {of} 篇",
         "alone": "阅读约 {time} · {track}",
         "about": "{time} · {said}",  # a blank alone is dropped between Han characters
+        "practice": "{time}，练习 {practice}",
+        "after": "接在[{title}](#{name})之后。{said}",
+        "left": "略去了其中一篇要用到的：{}。",
         "for": "[{title}]({url})，读《{of}》时要用",
         "comma": "、",
         "colon": "：",
@@ -87,12 +99,17 @@ class Track:
 
 @dataclass(frozen=True)
 class Way:
-    """A path: some articles, in order, for somebody."""
+    """A path: some articles, in order, for somebody; `after` is a path that it goes on from.
+
+    `left` are articles that its pages need and that it leaves out.
+    """
 
     name: str
     title: str
     says: str
     entries: tuple[Entry, ...]
+    after: Way | None = None
+    left: tuple[Entry, ...] = ()
 
     @property
     def minutes(self) -> int:
@@ -129,29 +146,41 @@ def ways(book: Book, language: str) -> list[Way]:
     name = book.relative(path)
     listed = toml.parse(toml.read_text(path, name), name, FORM).get("path", [])
     known = articles(book, language)
-    return [way(f"{name}: path {i}", entry, language, known) for i, entry in enumerate(listed, 1)]
+    out: list[Way] = []
+    for i, entry in enumerate(listed, 1):
+        out.append(way(f"{name}: path {i}", entry, language, known, out))
+    return out
 
 
-def way(where: str, entry: dict[str, Any], language: str, known: dict[str, Entry]) -> Way:
+def way(where: str, entry: dict[str, Any], language: str, known: dict[str, Entry], above: list[Way]) -> Way:
     if unknown := sorted(entry.keys() - KEYS):
         raise BookError(f"{where} has {unknown[0]}; known are {', '.join(sorted(KEYS))}")
     says = entry.get("says", {}).get(language)
     if not entry.get("name") or not entry.get(language) or not says:
         raise BookError(f"{where}: wants name, {language} and says.{language}")
-    for page in entry.get("pages", []):
+    for page in (*entry.get("pages", []), *entry.get("left", [])):
         if page not in known:
             raise BookError(f'{where}: no track has an article "{page}"')
-    return Way(entry["name"], entry[language], says, tuple(known[page] for page in entry.get("pages", [])))
+    after = next((one for one in above if one.name == entry.get("after")), None)
+    if "after" in entry and after is None:
+        raise BookError(f'{where}: after = "{entry["after"]}", and no path above it has that name')
+    pages, left = (tuple(known[page] for page in entry.get(key, [])) for key in ("pages", "left"))
+    return Way(entry["name"], entry[language], says, pages, after, left)
 
 
 # -- as Markdown -------------------------------------------------------------------------------------------------------
 
 
-def markdown(book: Book, what: str, language: str, page: Page) -> list[str]:
-    """Lines for one of the four directives, with links as from `page`."""
+def markdown(book: Book, what: str, language: str, page: Page, practice: Mapping[str, int] | None = None) -> list[str]:
+    """Lines for one of the four directives, with links as from `page`.
+
+    `practice` are the minutes of each article's exercises, which paths show beside the time to read.
+    """
     if what == "track":
         return one_track(book, language, page)
-    return {"tracks": all_tracks, "paths": all_ways, "articles": all_articles}[what](book, language, page)
+    if what == "paths":
+        return all_ways(book, language, page, practice or {})
+    return {"tracks": all_tracks, "articles": all_articles}[what](book, language, page)
 
 
 def address(target: Page, page: Page) -> str:
@@ -169,9 +198,12 @@ def timed(minutes: int, said: str, language: str) -> str:
 
 def extent(track: Track, language: str) -> str:
     """6 pages · 5 h 30 min"""
-    words, count = WORDS[language], len(track.entries)
-    pages = words["page"] if count == 1 else words["pages"].format(count)
-    return words["sum"].format(pages=pages, time=reading.shown(track.minutes, language))
+    shown = reading.shown(track.minutes, language)
+    return WORDS[language]["sum"].format(pages=pages(len(track.entries), language), time=shown)
+
+
+def pages(count: int, language: str) -> str:
+    return WORDS[language]["page"] if count == 1 else WORDS[language]["pages"].format(count)
 
 
 def summary(page: Page) -> str:
@@ -192,14 +224,29 @@ def all_tracks(book: Book, language: str, page: Page) -> list[str]:
     return [*lines, "", "</div>"]
 
 
-def all_ways(book: Book, language: str, page: Page) -> list[str]:
+def all_ways(book: Book, language: str, page: Page, practice: Mapping[str, int]) -> list[str]:
     lines = ['<div class="wb-paths" markdown>']
     for one in ways(book, language):
         lines += ['<div class="wb-path" markdown>', "", one.title, f"{{ #{one.name} .wb-path__name }}", ""]
-        lines += [timed(one.minutes, one.says, language), ""]
-        lines += [f"{i}. [{entry.title}]({address(entry.page, page)})" for i, entry in enumerate(one.entries, 1)]
+        lines += [timed_way(one, language, practice), ""]
+        lines += [f'??? path "{pages(len(one.entries), language)}"']
+        lines += [f"    {i}. [{entry.title}]({address(entry.page, page)})" for i, entry in enumerate(one.entries, 1)]
+        if one.left:
+            links = WORDS[language]["comma"].join(f"[{e.title}]({address(e.page, page)})" for e in one.left)
+            lines += ["", f"    {WORDS[language]['left'].format(links)}"]
         lines += ["", "</div>"]
     return [*lines, "</div>"]
+
+
+def timed_way(one: Way, language: str, practice: Mapping[str, int]) -> str:
+    """What a path takes, what it goes on from, and for whom it is."""
+    words, said = WORDS[language], one.says
+    if one.after:
+        said = words["after"].format(title=one.after.title, name=one.after.name, said=lower(said, language))
+    shown = reading.shown(one.minutes, language)
+    if exercises := sum(practice.get(entry.page.article, 0) for entry in one.entries):
+        shown = words["practice"].format(time=shown, practice=reading.shown(exercises, language))
+    return words["about"].format(time=f'<span class="wb-time">{shown}</span>', said=said)
 
 
 def all_articles(book: Book, language: str, page: Page) -> list[str]:

@@ -117,10 +117,12 @@ def place(
     names: dict[str, float],
     options: dict[str, str],
     apart: float = INCH,
+    spans: dict[Pair, int] | None = None,
 ) -> Layout:
     """Lay out a graph. `labels` are the widths of edges' labels, `names` of what stands beside nodes.
 
-    By forces, joined nodes come to be about `apart`. `options` are Graphviz's, of the graph.
+    By forces, joined nodes come to be about `apart`; in layers, as many ranks as `spans` says, at least, or one.
+    `options` are Graphviz's, of the graph.
     """
     keys = {key: f"n{i}" for i, key in enumerate(shapes)}
     lines = [f"graph [{attributes(forcelabels='false', **options)}]", f"edge [len={apart / INCH:.3f}]"]
@@ -137,7 +139,8 @@ def place(
         up = (
             ", headport=n, tailport=n" if kind == "circle" and a == b and a in starts else ""
         )  # beside the arrow that says where it starts
-        lines.append(f"{keys[a]} -> {keys[b]} [arrowsize={HEAD / 10}{label}{up}]")
+        span = f", minlen={spans[a, b]}" if spans and (a, b) in spans else ""
+        lines.append(f"{keys[a]} -> {keys[b]} [arrowsize={HEAD / 10}{label}{up}{span}]")
     found = ask(ENGINES[kind], "digraph {\n" + ";\n".join(lines) + "\n}")
     return read(found, shapes, {name: key for key, name in keys.items()}, starts, labels, names)
 
