@@ -154,7 +154,7 @@ def problems(book: Book) -> list[str]:
 
 
 def left(book: Book) -> list[str]:
-    """One line for each article that its track's self-test does not ask about. It is no mistake: an article may be new."""
+    """One line for each article without a question in its track's self-test: no mistake, as an article may be new."""
     out: list[str] = []
     for track in tracks.read(book, LANGUAGES[0]):
         path = book.docs / FOLDER / f"{folder_of(track)}.toml"
