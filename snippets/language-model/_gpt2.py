@@ -199,10 +199,10 @@ class Kernels:
         n = b.rows if of == "forward" else b.columns
         tiles = -(-m // ROWS) * -(-n // COLUMNS)
         lies = A_HEADS * a.in_heads + B_HEADS * b.in_heads + C_HEADS * c_heads
-        null = np.uintp(0)
-        arguments = self.number(of, a), self.number(of, b), out, null if bias is None else bias, null if other is None else other
+        pointers = [np.uintp(0) if one is None else one for one in (out, bias, other)]
+        given = self.number(of, a), self.number(of, b), *pointers, m, n, k, lies, self.heads
         shared = STAGES * (ROWS + COLUMNS) * 128
-        self.launch(of, name, (tiles, parts), (384, 1, 1), *arguments, m, n, k, lies, self.heads, shared=shared)
+        self.launch(of, name, (tiles, parts), (384, 1, 1), *given, shared=shared)
 
     # --8<-- [end:gemm]
 

@@ -86,8 +86,7 @@ __global__ void embed_backward(const bf16* dx, const int* order, const int* begi
 __global__ void position_backward(const bf16* dx, float* dpositions, int sequences, int time) {
     for (int c = threadIdx.x; c < WIDTH; c += blockDim.x) {
         float sum = 0;
-        for (int s = 0; s < sequences; ++s)
-            sum += __bfloat162float(dx[((size_t)s * time + blockIdx.x) * WIDTH + c]);
+        for (int s = 0; s < sequences; ++s) sum += __bfloat162float(dx[((size_t)s * time + blockIdx.x) * WIDTH + c]);
         dpositions[(size_t)blockIdx.x * WIDTH + c] = sum;
     }
 }
@@ -148,8 +147,7 @@ __global__ void norm_backward(const bf16* dy, const bf16* x, const bf16* gain, c
             Row around(to);
 #pragma unroll
             for (int k = 0; k < SHARE; ++k)
-                for (int i = 0; i < 8; ++i)
-                    d.v[k][i] = around.v[k][i] + f * (d.v[k][i] - level - s.v[k][i] * tilt);
+                for (int i = 0; i < 8; ++i) d.v[k][i] = around.v[k][i] + f * (d.v[k][i] - level - s.v[k][i] * tilt);
         } else {
 #pragma unroll
             for (int k = 0; k < SHARE; ++k)

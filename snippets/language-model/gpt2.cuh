@@ -17,9 +17,7 @@ struct Heads {
 
 constexpr float GELU_SLOPE = 1.5957691216f, GELU_CUBIC = 0.044715f;  // twice the root of 2 / pi
 
-__device__ __forceinline__ float gelu(float x) {
-    return x / (1 + __expf(-GELU_SLOPE * (x + GELU_CUBIC * x * x * x)));
-}
+__device__ __forceinline__ float gelu(float x) { return x / (1 + __expf(-GELU_SLOPE * (x + GELU_CUBIC * x * x * x))); }
 __device__ __forceinline__ float gelu_slope(float x) {
     const float s = 1 / (1 + __expf(-GELU_SLOPE * (x + GELU_CUBIC * x * x * x)));
     return s + x * s * (1 - s) * (GELU_SLOPE * (1 + 3 * GELU_CUBIC * x * x));

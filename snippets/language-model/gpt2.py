@@ -39,7 +39,7 @@ SHARE = 2.0  # how much of what rounding alone costs the kernels may lose
 # --8<-- [start:products]
 def check_product(rng: np.random.Generator, kernels: Kernels, of: str, name: str, m: int, n: int, k: int,
                   parts: int = 1) -> float:  # fmt: skip
-    """One of the three layouts. A tensor core may cut off an addition at 2^-23; a result in bf16 is rounded once more."""
+    """One of the three layouts. Tensor cores may cut off each addition at 2^-23; a result in bf16 is rounded again."""
     a_shape, b_shape = {"forward": ((m, k), (n, k)), "input": ((m, k), (k, n)), "weight": ((k, m), (k, n))}[of]
     bits = [to_bf16(rng.standard_normal(shape)) for shape in (a_shape, b_shape)]
     at = [cuda.to_device(one) for one in bits]
@@ -97,7 +97,7 @@ def judge(network: Network, weights: Arrays, tokens: np.ndarray, target: np.ndar
 
 # --8<-- [start:update]
 def check_update(network: Network, before: dict[str, np.ndarray], what: str) -> None:
-    """AdamW in float64 from the device's own gradient; then fp32 may round some five times, and the copy once to bf16."""
+    """AdamW in float64 from the device's own gradient; fp32 may round some five times, and the copy once."""
     w, g, m, v = (before[name].astype(np.float64) for name in ("weights", "grad", "m", "v"))
     g *= min(1, CLIP / (np.linalg.norm(g) + 1e-6))
     m, v, t = BETA * m + (1 - BETA) * g, BETA2 * v + (1 - BETA2) * g * g, network.steps

@@ -18,5 +18,5 @@ __device__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-#include "../flash-attention/mma.cu"
 #include "../flash-attention/backward_mma.cu"
+#include "../flash-attention/mma.cu"

@@ -30,7 +30,8 @@ constexpr int BM = 128, BK = 64, BOX = 64 * 64 * 2;  // a box: 64 rows of 128 by
 constexpr int A_BYTES = BM / 64 * BOX, B_BYTES = BN / 64 * BOX;
 constexpr int GROUP = 16;  // rows of tiles that are taken together, so that their operands stay in the L2
 enum { A_HEADS = 1, B_HEADS = 2, C_HEADS = 4 };
-__constant__ CUtensorMap table[256];  // of every matrix of the model: the host writes each once, launches give its number
+__constant__ CUtensorMap
+    table[256];  // of every matrix of the model: the host writes each once, launches give its number
 
 // --8<-- [start:operands]
 // 64 x 64 elements from (row, column) on.
@@ -166,11 +167,10 @@ __device__ __forceinline__ void multiply(const CUtensorMap* a, const CUtensorMap
 }
 // --8<-- [end:multiply]
 
-#define GEMM(NAME, ENDING)                                                                             \
-    extern "C" __global__ void __launch_bounds__(384, 1)                                               \
-        NAME(int a, int b, void* out, const bf16* bias, bf16* other, int M, int N, int K, int in_heads, \
-             Heads heads) {                                                                            \
-        multiply<ENDING>(&table[a], &table[b], {out, bias, other}, M, N, K, in_heads, heads);          \
+#define GEMM(NAME, ENDING)                                                                                             \
+    extern "C" __global__ void __launch_bounds__(384, 1)                                                               \
+        NAME(int a, int b, void* out, const bf16* bias, bf16* other, int M, int N, int K, int in_heads, Heads heads) { \
+        multiply<ENDING>(&table[a], &table[b], {out, bias, other}, M, N, K, in_heads, heads);                          \
     }
 #if !DOWN_B
 GEMM(linear, BIAS)

@@ -3,8 +3,8 @@
 #ifndef PARTS
 #define PARTS 1024  // blocks that add up squares of the gradient
 #endif
-#include "../training-tricks/adamw.cu"
 #include <cuda_bf16.h>
+#include "../training-tricks/adamw.cu"
 
 // --8<-- [start:step]
 // Four parameters per thread; n and `decaying` are multiples of 4. The moments and w stay in fp32, so that a step smaller
