@@ -78,7 +78,7 @@ def from_bf16(bits: np.ndarray) -> np.ndarray:
 
 
 def start(rng: np.random.Generator, config: Config, size: float = 0.02) -> Arrays:
-    """GPT-2's initialisation, in numbers that bf16 has: random matrices, smaller where the stream is written to."""
+    """Numbers that bf16 has: small random matrices, smaller still where the stream is written to; gains are 1."""
     found = {}
     for name, shape in config.shapes.items():
         if len(shape) == 2:
