@@ -11,7 +11,8 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import warpbench as wb
 
-wb.needs(gpu=True, memory=100 * 2**30, packages=("torch", "triton"))
+wb.needs(gpu=True)
+wb.needs(memory=100 * 2**30, packages=("torch", "triton"))
 
 import torch  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
