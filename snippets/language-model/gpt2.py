@@ -1,0 +1,254 @@
+"""GPT-2's shapes in bf16: every kernel held against float64, two whole steps, and on a GPU tokens per second.
+
+python gpt2.py   check a small model; on a GPU also one sequence of GPT-2 124M's shape, then time steps of 16 sequences
+"""
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
+import pycuda.driver as cuda
+import warpbench as wb
+from _gpt2 import (
+    BETA,
+    BETA2,
+    CLIP,
+    DECAY,
+    GPT2,
+    SMALL,
+    TINY,
+    Arrays,
+    Config,
+    Kernels,
+    Matrix,
+    Network,
+    from_bf16,
+    start,
+    to_bf16,
+)
+from _gpt2_reference import Model
+
+RATE = 6e-4
+SHARE = 2.0  # how much of what rounding alone costs the kernels may lose
+
+
+# --- Checks ----------------------------------------------------------------------------------------------------------
+
+
+# --8<-- [start:products]
+def check_product(rng: np.random.Generator, kernels: Kernels, of: str, name: str, m: int, n: int, k: int,
+                  parts: int = 1) -> float:  # fmt: skip
+    """One of the three layouts. Tensor cores may cut off each addition at 2^-23; a result in bf16 is rounded again."""
+    a_shape, b_shape = {"forward": ((m, k), (n, k)), "input": ((m, k), (k, n)), "weight": ((k, m), (k, n))}[of]
+    bits = [to_bf16(rng.standard_normal(shape)) for shape in (a_shape, b_shape)]
+    at = [cuda.to_device(one) for one in bits]
+    a, b = (from_bf16(one).astype(np.float64) for one in bits)
+    a, b = (a.T if of == "weight" else a), (b.T if of == "forward" else b)
+    bound, kind = 2 * k * 2.0**-23 * (np.abs(a) @ np.abs(b)), np.float32 if of == "weight" else np.uint16
+    if of != "weight":
+        bound += 2.0**-8 * np.abs(a @ b)
+    out = np.zeros((parts, m, n), kind)
+    to = cuda.to_device(out)
+    cuda.memset_d8(to, 0xFF, out.nbytes)  # all bits one: NaN
+    matrices = [Matrix(int(one), *shape) for one, shape in zip(at, (a_shape, b_shape), strict=True)]
+    kernels.gemm(of, name, *matrices, to, parts=parts)
+    cuda.memcpy_dtoh(out, to)
+    got = out.sum(0, dtype=np.float64) if kind is np.float32 else from_bf16(out[0])
+    return wb.check(got, a @ b, bound, f"{of}: {m} x {n}, sums of {k} in {parts} parts")
+
+
+def check_products(rng: np.random.Generator) -> float:
+    kernels = Kernels(SMALL)
+    worst = [check_product(rng, kernels, "forward", "logits", 200, 328, 192)]
+    worst += [check_product(rng, kernels, "input", "input_backward", 72, 520, 320)]
+    worst += [check_product(rng, kernels, "weight", "weight_backward", 136, 264, 448, parts) for parts in (1, 3)]
+    return max(worst)
+
+
+# --8<-- [end:products]
+
+
+def lost(got: np.ndarray, want: np.ndarray) -> float:
+    """Length of the difference as a share of the length."""
+    return float(np.linalg.norm(got - want) / np.linalg.norm(want))
+
+
+# --8<-- [start:judge]
+def judge(network: Network, weights: Arrays, tokens: np.ndarray, target: np.ndarray, what: str) -> float:
+    """Loss and every gradient against float64. What float64 loses by rounding to bf16 as the kernels do is the bound.
+
+    A sum of many small errors varies little, so twice as much is no matter of chance. Returns the worst share of it.
+    """
+    exact, rounded, worst = Model(network.config, weights), Model(network.config, weights, True), 0.0
+    losses = [model.forward(tokens, target) for model in (exact, rounded)]
+    wb.check(network.loss(), losses[0], 1e-3 * losses[0], f"{what}: loss")
+    for model in (exact, rounded):
+        model.backward(tokens, target)
+    for name, got in network.named("grad").items():
+        bound = SHARE * lost(rounded.g[name], exact.g[name])
+        error = lost(got.astype(np.float64), exact.g[name])
+        worst = max(worst, SHARE * wb.check(error, np.float64(0), bound, f"{what}: gradient of {name}"))
+    return worst
+
+
+# --8<-- [end:judge]
+
+
+# --8<-- [start:update]
+def check_update(network: Network, before: dict[str, np.ndarray], what: str) -> None:
+    """AdamW in float64 from the device's own gradient; fp32 may round some five times, and the copy once."""
+    w, g, m, v = (before[name].astype(np.float64) for name in ("weights", "grad", "m", "v"))
+    g *= min(1, CLIP / (np.linalg.norm(g) + 1e-6))
+    m, v, t = BETA * m + (1 - BETA) * g, BETA2 * v + (1 - BETA2) * g * g, network.steps
+    decays = np.arange(len(w)) < network.decaying
+    step = RATE / (1 - BETA**t) * m / (np.sqrt(v / (1 - BETA2**t)) + TINY)
+    want = w * (1 - RATE * DECAY * decays) - step
+    u = 2.0**-24
+    wb.check(network.read("m"), m, 16 * u * (np.abs(m) + np.abs(g)), f"{what}: first moments")
+    wb.check(network.read("v"), v, 16 * u * (v + g * g), f"{what}: second moments")
+    got = network.read("weights")
+    wb.check(got, want, 4 * u * np.abs(w) + 32 * u * np.abs(step) + 64 * u * RATE, f"{what}: weights")
+    wb.check(network.read("copy").view(np.uint32), from_bf16(to_bf16(got)).view(np.uint32), 0, f"{what}: bf16 copies")
+
+
+# --8<-- [end:update]
+
+
+def example(rng: np.random.Generator, config: Config) -> Arrays:
+    """Weights of a size that moves every gradient; biases and gains are random too."""
+    p = start(rng, config, config.width**-0.5)
+    for name, w in p.items():
+        if w.ndim == 1:
+            p[name] = from_bf16(to_bf16(w + 0.2 * rng.standard_normal(w.shape)))
+    return p
+
+
+# --8<-- [start:steps]
+def check_steps(rng: np.random.Generator, config: Config, steps: int = 2) -> tuple[Network, float]:
+    """Whole steps; all that a step should write is NaN before it. Then the last gradient again: the same bits."""
+    network, worst = Network(example(rng, config), config), 0.0
+    for step in range(1, steps + 1):
+        weights = network.named("copy")
+        tokens, target = rng.integers(0, config.vocabulary, (2, config.batch, config.context))
+        network.poison()
+        network.give(tokens, target)
+        network.forward()
+        network.backward()
+        worst = max(worst, judge(network, weights, tokens, target, f"step {step}"))
+        before = {name: network.read(name) for name in ("weights", "grad", "m", "v")}
+        network.learn(RATE)
+        check_update(network, before, f"step {step}")
+    network.write("copy", to_bf16(np.concatenate([w.ravel() for w in weights.values()])))
+    network.forward()
+    network.backward()
+    again = network.read("grad")
+    wb.check(again.view(np.int32), before["grad"].view(np.int32), 0, "the same step again, bits of gradients")
+    return network, worst
+
+
+# --8<-- [end:steps]
+
+
+# --- Times -----------------------------------------------------------------------------------------------------------
+
+
+def flop_of(config: Config) -> float:
+    """Of a step: 6 for each weight in a product and token; attention's useful half, forward 4 and backward 10."""
+    of_weights = sum(m * n for m, n in config.products)
+    return config.rows * (6.0 * of_weights + 14.0 * config.layers * config.width * config.context / 2)
+
+
+def timing(seconds: list[float]) -> wb.Timing:
+    low, median, high = (float(x) for x in np.percentile(seconds, [10, 50, 90]))
+    return wb.Timing(median, low, high, len(seconds))
+
+
+def time_parts(network: Network) -> None:
+    """Of a step: forward, backward, and the optimiser."""
+    parts: dict[str, Callable[[], None]] = {
+        "forward": network.forward,
+        "backward": network.backward,
+        "optimiser": lambda: network.learn(RATE),
+    }
+    found: dict[str, list[float]] = {name: [] for name in parts}
+    for _ in range(12):
+        network.forward()  # the device is busy while the host enqueues
+        events = [cuda.Event() for _ in range(len(parts) + 1)]
+        events[0].record()
+        for run, event in zip(parts.values(), events[1:], strict=True):
+            run()
+            event.record()
+        events[-1].synchronize()
+        for name, start_event, stop_event in zip(parts, events[:-1], events[1:], strict=True):
+            found[name].append(stop_event.time_since(start_event) * 1e-3)
+    for name, seconds in found.items():
+        wb.timing(f"gpt2.{name}", timing(seconds[2:]))
+        print(f"{name:10} {np.median(seconds[2:]) * 1e3:6.2f} ms")
+
+
+def compare(network: Network, way: str, seconds: float) -> list[float]:
+    """Steps in turn with PyTorch's, from the same weights and on the same batch. Returns our times."""
+    import _gpt2_torch
+    from warppairs import Meter, pairs, share_of, spread
+
+    network.write("copy", to_bf16(network.read("weights")))
+    rival = _gpt2_torch.Rival(network.config, network.named("copy"), compiled=way == "compiled")
+    rival.give(network.read("batch"), network.read("target"))
+    network.forward()
+    network.backward()
+    loss, gradients = rival.gradients()
+    wb.check(network.loss(), loss, 0.01, f"loss: ours, and PyTorch's {way}")
+    for name, got in network.named("grad").items():
+        wb.check(lost(got, gradients[name]), np.float64(0), 0.1, f"{way}: gradient of {name}")
+    ours, theirs = pairs(lambda: network.step(RATE), rival.step, seconds, Meter())
+    tokens, (share, low, high) = network.config.rows, share_of(ours, theirs)
+    median, fast, slow = spread(theirs.seconds)
+    wb.value(f"gpt2.{way}.tokens", tokens / median, "1/s", (tokens / slow, tokens / fast))
+    wb.value(f"gpt2.{way}.share", share, "%", (low, high))
+    for side, name in ((ours, f"gpt2.{way}.pair"), (theirs, f"gpt2.{way}.theirs")):
+        if side.clocks:
+            wb.value(f"{name}.clock", side.clock, "Hz")
+            wb.value(f"{name}.watts", side.power, "W")
+    print(f"PyTorch {way:8} {tokens / median:9.0f} tokens/s; ours {share:.0f} % of its speed")
+    return ours.seconds
+
+
+def measure(rng: np.random.Generator, config: Config, seconds: float = 12) -> None:
+    network = Network(start(rng, config), config)
+    network.give(*rng.integers(0, config.vocabulary, (2, config.batch, config.context)))
+    time_parts(network)
+    times: list[float] = []
+    try:
+        wb.needs(packages=("torch", "triton"))
+        for way in ("eager", "compiled"):
+            times += compare(network, way, seconds)
+    except wb.Skipped:
+        from warppairs import burst
+
+        times = [burst(lambda: network.step(RATE), 5) for _ in range(10)]
+    t = timing(times)
+    wb.timing("gpt2.step", t, flop=int(flop_of(config)))
+    wb.value("gpt2.tokens", config.rows / t.median, "1/s", (config.rows / t.high, config.rows / t.low))
+    ours = f"{config.rows / t.median:.0f} tokens/s, {flop_of(config) / t.median * 1e-12:.0f} TFLOP/s"
+    print(f"a step of {config.rows} tokens: {t.median * 1e3:.2f} ms, {ours}")
+
+
+if __name__ == "__main__":
+    wb.needs("9.0")
+    if "--profile" in sys.argv[1:]:
+        check_steps(np.random.default_rng(1), SMALL, 1)
+        raise SystemExit
+    generator = np.random.default_rng()
+    print(f"device: {wb.device()['name']}")
+    print(f"products in three layouts: within {check_products(generator):.0%} of the bound")
+    small, share = check_steps(generator, SMALL)
+    print(f"two steps of {small.count} parameters: gradients lose at most twice what rounding to bf16 must lose")
+    print("AdamW as in float64, copies rounded to the nearest; the same step again: the same bits")
+    if wb.is_gpu():
+        wb.needs(memory=96 * 2**30)
+        _, share = check_steps(generator, Config(batch=1), 1)
+        print(f"a sequence in GPT-2's shape: gradients lose {share:.2f} times what rounding must lose")
+        measure(generator, GPT2)
+    else:
+        print("no GPU: nothing is timed")
