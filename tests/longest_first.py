@@ -18,6 +18,7 @@ LONG = (
     "tests/pages/test_articles.py",
     "tests/exercises/test_all_exercises.py",
     "tests/pages/test_sabotage.py",
+    "tests/pages/test_gpt2.py",
     "tests/site/test_pages_looked_at.py",
     "tests/site/test_next_host.py",
     "tests/site/test_site.py",
