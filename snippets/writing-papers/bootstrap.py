@@ -28,7 +28,7 @@ def timings(rng: np.random.Generator, n: int, nanoseconds: float = 250_000) -> n
 
 
 @functools.cache
-def kernels():  
+def kernels():
     """Compiled once, so that no timed job compiles."""
     return wb.module("writing-papers/bootstrap.cu", WARPS=WARPS, MOST=MOST)
 

@@ -1,4 +1,4 @@
-"""How often a 95 % interval for the ratio of two means contains the true ratio, over thousands of simulated experiments.
+"""How often a 95 % interval for a ratio of two means contains the true ratio, in thousands of simulated experiments.
 
 Every experiment times two programs whose true ratio is known. The resamples of one size are shared by all experiments.
 """
