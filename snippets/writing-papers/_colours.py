@@ -92,7 +92,7 @@ def colours(text: str) -> np.ndarray:
 
 
 def least(srgb: np.ndarray, kind: str = "") -> tuple[float, int, int]:
-    """The smallest difference between two of these colours, as this kind of colour blindness sees them, and which two."""
+    """The smallest difference between two of these colours, seen with this kind of colour blindness; and which two."""
     seen = lab(simulate(srgb, kind))
     apart = difference(seen[:, None], seen[None])
     apart[np.tril_indices(len(seen))] = np.inf
