@@ -78,8 +78,8 @@ extern "C" __global__ void means_by_thread(double* ratio, const unsigned* a, con
 
 // --8<-- [start:medians]
 // Twice the median of a resample of sorted[0 … n). A draw is a rank, so counting the draws of each rank sorts them.
-__device__ unsigned long long middle(const unsigned* sorted, int n, unsigned* count, unsigned resample,
-                                     unsigned sample, uint2 seed) {
+__device__ unsigned long long middle(const unsigned* sorted, int n, unsigned* count, unsigned resample, unsigned sample,
+                                     uint2 seed) {
     int lane = threadIdx.x % 32;
     for (int i = lane; i < n; i += 32) count[i] = 0;
     __syncwarp();
