@@ -44,7 +44,6 @@ def main() -> None:
         rules = len(style.rules()[language])
         for name, number in (("flags", flags.total()), ("pages", pages), ("words", words), ("rules", rules)):
             wb.value(f"{language}.{name}", number, "count")
-        wb.value(f"{language}.silent", rules - len(flags), "count")
         print(f"\n{language}:\n{'flags':>6}  {'%':>6}  advice")
         ranked = flags.most_common(MOST)
         for advice, number in ranked + [("–", 0)] * (MOST - len(ranked)):

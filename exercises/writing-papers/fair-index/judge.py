@@ -8,7 +8,7 @@ MANY = 3 << 30  # a quarter of all words is refused
 
 
 def inputs(random, count, n):
-    return {"words": random.integers(0, 1 << 32, (TRIES * count,), np.uint32), "n": np.uint32(n), "count": count}
+    return {"words": random.integers((TRIES * count,), 0, (1 << 32) - 1, np.uint32), "n": np.uint32(n), "count": count}
 
 
 def indices(words, n, count, mistake=""):

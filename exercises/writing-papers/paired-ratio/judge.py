@@ -8,10 +8,10 @@ BLOCK = 128
 
 def inputs(random, n, resamples):
     """Times of up to two seconds in nanoseconds, so that 32 bits do not hold the sum of two."""
-    drift = random.integers(500_000_000, 1_900_000_000, (n,), np.int64)
-    a = (drift * random.integers(90, 110, (n,), np.int64) // 100).astype(np.int32)
-    b = (drift * random.integers(45, 55, (n,), np.int64) // 100).astype(np.int32)
-    words = random.integers(0, 1 << 32, (resamples * n,), np.uint32)
+    drift = random.integers((n,), 500_000_000, 1_900_000_000, np.int64)
+    a = (drift * random.integers((n,), 90, 110, np.int64) // 100).astype(np.int32)
+    b = (drift * random.integers((n,), 45, 55, np.int64) // 100).astype(np.int32)
+    words = random.integers((resamples * n,), 0, (1 << 32) - 1, np.uint32)
     return {"a": a, "b": b, "words": words, "n": n, "resamples": resamples}
 
 
@@ -23,7 +23,7 @@ def ratios(a, b, words, n, resamples, mistake=""):
     k = k.astype(np.int64)
     if mistake == "draws-left-out" and n >= 32:
         k = k[:, : n // 32 * 32]
-    left, right = a[k].astype(np.int64), b[np.roll(k, -1, 1) if mistake == "apart" else k].astype(np.int64)
+    left, right = a[k].astype(np.int64), b[np.roll(k, -1, 0) if mistake == "apart" else k].astype(np.int64)
     if mistake == "mean-of-ratios":
         return (left / right).mean(1)
     sums = left.sum(1), right.sum(1)

@@ -6,7 +6,7 @@ __global__ void resample(const int* a, const int* b, const unsigned* words, doub
     for (int j = lane; j < n; j += 32) {
         int k = __umulhi(words[(long long)r * n + j], n);
         sa += a[k];
-        sb += b[__umulhi(words[(long long)r * n + (j + 1) % n], n)];
+        sb += b[__umulhi(words[(long long)((r + 1) % resamples) * n + j], n)];
     }
     for (int d = 16; d > 0; d /= 2) {
         sa += __shfl_down_sync(0xFFFFFFFF, sa, d);
