@@ -143,6 +143,7 @@ def bars(source: Source) -> str:
             )
         if bar.value.number < 0:
             raise BookError(f'"{bar.value.name}" is negative, which a bar cannot show')
+    start = cut(source, found)
     if "upto" in source.options:
         if source.options["upto"] not in source.names:
             raise BookError(f'no bar "{source.options["upto"]}"; there are: {", ".join(source.names)}')
@@ -152,7 +153,6 @@ def bars(source: Source) -> str:
         title = words["bars"].format(device=f"{found[0].value.device} · {found[0].value.date}")
         if reference:
             title += words["line"].format(name=words["copy"] if reference.label == words["label"] else reference.label)
-    start = cut(source, found)
     if start:
         said = {"start": quantity(start, found[0].value.unit), "factor": significant(lie_factor(found, start))}
         title += words["cut"].format(**said)
