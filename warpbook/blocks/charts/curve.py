@@ -125,7 +125,7 @@ def trace(plot: Plot, kind: int, label: str, series: Series) -> None:
 
 
 def within(source: Source, whole: list[Series]) -> list[Series]:
-    """The points from one x to another, to show what a chosen range hides; the caption says that points are left out."""
+    """The points from one x to another, to show what a chosen range hides; the caption says that some are left out."""
     if "within" not in source.options:
         return whole
     try:
