@@ -39,7 +39,7 @@ def lab(srgb: np.ndarray) -> np.ndarray:
 
 # --8<-- [start:difference]
 def difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """CIEDE2000 between CIELAB colours (…, 3); about 1 is just noticeable side by side."""
+    """CIEDE2000 between CIELAB colours (…, 3)."""
     (l1, a1, b1), (l2, a2, b2) = np.moveaxis(one, -1, 0), np.moveaxis(other, -1, 0)
     mean = (np.hypot(a1, b1) + np.hypot(a2, b2)) / 2
     stretch = 1.5 - 0.5 * np.sqrt(mean**7 / (mean**7 + 25.0**7))

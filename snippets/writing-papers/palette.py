@@ -67,7 +67,7 @@ def main() -> None:
         turns, fall = reversals(ramp(x))
         wb.value(f"{name}.turns", turns, "count")
         wb.value(f"{name}.fall", fall, "1")
-        wb.value(f"{name}.grey", in_grey(ramp(x)), "1")
+        wb.value(f"{name}.grey", round(in_grey(ramp(x)), 2), "1")
         wb.value(f"{name}.steps", min(least(ramp(np.linspace(0, 1, STEPS)), kind)[0] for kind in kinds), "1")
         print(f"{name}: lightness turns {turns} times and falls back by {fall:.1f} of 100")
         wb.series(f"{name}.light", x[::8], lab(ramp(x[::8]))[:, 0], x_unit="1", unit="1")
