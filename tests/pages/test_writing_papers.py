@@ -88,5 +88,6 @@ def test_the_lint_s_findings_are_about_those_of_today(monkeypatch: pytest.Monkey
         for name, number in now.items():
             was = kept[f"{language}.{name}"]["value"]
             assert abs(number - was) <= NEAR * was + (10 if name == "flags" else 0), (
-                f"{language}.{name}: {number} today, {was:g} recorded; run `.venv/bin/warpbook record --update --only {ARTICLE}`"
+                f"{language}.{name}: {number} today, {was:g} recorded; "
+                f"run `.venv/bin/warpbook record --update --only {ARTICLE}`"
             )
