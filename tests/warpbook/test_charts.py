@@ -197,6 +197,29 @@ def test_bars_are_values_by_name(values):
     assert "wb-reference" not in draw("bars v0.rate torch.rate", "x", "en", values)
 
 
+def test_bars_that_begin_above_zero_say_how_much_they_exaggerate(values):
+    honest = draw("bars v0.rate torch.rate", "x", "en", values)
+    made = draw("bars v0.rate torch.rate cut=0.9 title=Cut", "x", "en", values)
+    assert (
+        "Cut; the bars begin at 900\u00a0GB/s and not at 0, so they exaggerate the difference: lie factor 10.0" in made
+    )
+    lengths = [
+        [float(share) for share in re.findall(r'wb-bar__fill" x="0" [^>]*width="([\d.]+)%"', chart)]
+        for chart in (honest, made)
+    ]
+    changes = [(torch - v0) / v0 for v0, torch in lengths]  # 1 and 2 TB/s: 100 % in the data
+    assert changes == [pytest.approx(1.0, rel=0.01), pytest.approx(10.0, rel=0.01)]
+    assert rows(made) == rows(honest)
+    assert "谎言系数 10.0" in draw("bars v0.rate torch.rate cut=0.9", "x", "zh", values)
+
+
+def test_a_part_of_a_curve_says_how_many_points_are_left_out(values):
+    made = draw("curve read.sweep write.sweep within=4096,20000 title=Part", "x", "en", values)
+    assert "Part; only 4 of 8 recorded points are shown; the band is the spread" in made
+    assert [row[0] for row in rows(made)] == ["Size", "4 KiB", "16 KiB"]
+    assert "shown" not in draw("curve read.sweep within=0,1e9", "x", "en", values)
+
+
 def trial(effect: float, low: float, high: float, predicted: int) -> dict:
     return {
         "effect": {"value": effect, "unit": "%", "low": low, "high": high},
@@ -363,7 +386,16 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
         ("curve a", 'chart:curve a: no series "a" in records/nvidia-h200/x.json; there are: latency, read.sweep, '
                     "write.sweep, zero"),
         ("curve latency z=1", 'chart:curve latency z=1: no option "z"; there are: title, labels, reference, at, x, y, '
-                              "xlabel, ylabel"),
+                              "xlabel, ylabel, within"),
+        ("curve latency within=1", "chart:curve latency within=1: within=1 is not two numbers with a comma between "
+                                   "them"),
+        ("curve latency within=1,2", "chart:curve latency within=1,2: within=1,2 leaves no point of a series"),
+        ("bars v0.rate v1.rate cut=2", "chart:bars v0.rate v1.rate cut=2: cut=2 is no number between 0 and 1, a share "
+                                       "of the smallest value"),
+        ("bars v0.rate v0.rate cut=0.9", "chart:bars v0.rate v0.rate cut=0.9: cut= needs two different values, and "
+                                         "none of them 0"),
+        ("bars v0.rate v1.rate cut=0.9 upto=v0.rate", "chart:bars v0.rate v1.rate cut=0.9 upto=v0.rate: cut= is for "
+                                                      "bars without reference= and upto="),
         ("curve latency read.sweep", 'chart:curve latency read.sweep: "read.sweep" is in B/s where "latency" is in s'),
         ("curve latency y=big", "chart:curve latency y=big: y=big is neither y=log nor y=linear"),
         ("curve latency at=copy.rate", 'chart:curve latency at=copy.rate: "copy.rate" is in B/s, the axis in B'),

@@ -5,7 +5,9 @@
     {{ chart:ladder a.rate b.rate upto=a }}               the same of the rates named
     {{ chart:ladder reference=cublas.flops upto=v3 }}     every *.flops beside cuBLAS's
     {{ chart:bars a.time b.time reference=copy.time }}    named values; with upto=a.time the first ones, as above
+    {{ chart:bars a.time b.time cut=0.95 }}               misleading: bars begin at 95 % of the least; says so
     {{ chart:curve read.sweep write.sweep }}              recorded series
+    {{ chart:curve read.sweep within=1024,4096 }}         some of its points; the caption says how many
     {{ chart:roofline v3 v8 }}                            v3.intensity and v3.flops, below the device's ceilings
     {{ chart:timeline overlap.gantt rowlabel="SM" }}      recorded spans
     {{ chart:heatmap weights rowlabel="query" }}          a recorded table of numbers, or of zeros and ones
@@ -41,8 +43,8 @@ from warpbook.records.values import Values
 
 CHARTS: dict[str, tuple[Callable[[Source], str], tuple[str, ...]]] = {
     "ladder": (ladder, ("title", "labels", "upto", "reference")),
-    "bars": (bars, ("title", "labels", "reference", "upto")),
-    "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel")),
+    "bars": (bars, ("title", "labels", "reference", "upto", "cut")),
+    "curve": (curve, ("title", "labels", "reference", "at", "x", "y", "xlabel", "ylabel", "within")),
     "roofline": (roofline, ("title", "labels", "ceilings")),
     "timeline": (timeline, ("title", "labels", "rows", "rowlabel", "xlabel", "scale")),
     "heatmap": (heatmap, ("title", "labels", "rows", "columns", "rowlabel", "columnlabel", "scale")),

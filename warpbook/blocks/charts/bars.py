@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from warpbook.blocks.charts.source import Source, apart
 from warpbook.blocks.charts.svg import figure, percent, table
 from warpbook.book import BookError
-from warpbook.numbers import quantity
+from warpbook.numbers import quantity, significant
 from warpbook.records import records
 from warpbook.records.values import Value
 
@@ -25,6 +25,7 @@ WORDS = {
         "label": "copy",
         "step": "The ladder up to {rung}",
         "spread": "Spread",
+        "cut": "; the bars begin at {start} and not at 0, so they exaggerate the difference: lie factor {factor}",
         "B/s": "Bandwidth",
         "s": "Time",
         "flop/s": "Rate",
@@ -41,6 +42,7 @@ WORDS = {
         "label": "拷贝",
         "step": "到 {rung} 为止的各版本",
         "spread": "波动范围",
+        "cut": "；横条从 {start} 而不是从 0 开始，因此夸大了差别：谎言系数 {factor}",
         "B/s": "带宽",
         "s": "时间",
         "flop/s": "速率",
@@ -141,6 +143,7 @@ def bars(source: Source) -> str:
             )
         if bar.value.number < 0:
             raise BookError(f'"{bar.value.name}" is negative, which a bar cannot show')
+    start = cut(source, found)
     if "upto" in source.options:
         if source.options["upto"] not in source.names:
             raise BookError(f'no bar "{source.options["upto"]}"; there are: {", ".join(source.names)}')
@@ -150,17 +153,46 @@ def bars(source: Source) -> str:
         title = words["bars"].format(device=f"{found[0].value.device} · {found[0].value.date}")
         if reference:
             title += words["line"].format(name=words["copy"] if reference.label == words["label"] else reference.label)
-    return drawn(source, found, reference, title, words["name"], reference.label if reference else "")
+    if start:
+        said = {"start": quantity(start, found[0].value.unit), "factor": significant(lie_factor(found, start))}
+        title += words["cut"].format(**said)
+    return drawn(source, found, reference, title, words["name"], reference.label if reference else "", start)
 
 
-def drawn(source: Source, found: list[Bar], reference: Bar | None, title: str, head: str, of: str) -> str:
+def cut(source: Source, found: list[Bar]) -> float:
+    """Where the bars begin if the page wants to show a misleading chart: at this share of the smallest value."""
+    if "cut" not in source.options:
+        return 0.0
+    if {"reference", "upto"} & source.options.keys():
+        raise BookError("cut= is for bars without reference= and upto=")
+    try:
+        share = float(source.options["cut"])
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise BookError(f"cut={source.options['cut']} is no number between 0 and 1, a share of the smallest value")
+    return share * min(bar.value.number for bar in found)
+
+
+def lie_factor(found: list[Bar], start: float) -> float:
+    """Tufte's: the change from the smallest value to the largest in the lengths of the bars, over that in the data."""
+    low, high = (pick(bar.value.number for bar in found) for pick in (min, max))
+    if low == high or not low:
+        raise BookError("cut= needs two different values, and none of them 0")
+    return ((high - low) / (low - start)) / ((high - low) / low)
+
+
+def drawn(
+    source: Source, found: list[Bar], reference: Bar | None, title: str, head: str, of: str, start: float = 0.0
+) -> str:
+    """The bars begin at `start`."""
     words = WORDS[source.language]
     unit = found[0].value.unit
     full = full_scale([*found, *([reference] if reference else [])])
     shapes, rows = [], []
     for i, bar in enumerate(found):
         shown, share = quantity(bar.value.number, unit), share_of(bar, reference)
-        shapes.append(shape(bar, i * ROW, 17, 24, full, reference))
+        shapes.append(shape(bar, i * ROW, 17, 24, full, reference, start))
         rows.append([bar.label, shown, *([share] if reference else []), between(bar.value)])
     height = ROW * len(found)
     if reference:
@@ -195,26 +227,32 @@ def share_of(bar: Bar, reference: Bar | None) -> str:
     return quantity(100 * bar.value.number / reference.value.number, "%")
 
 
-def shape(bar: Bar, y: float, baseline: float, top: float, full: float, reference: Bar | None) -> str:
-    """A row that begins at `y`: name and value on `baseline`, the bar at `top`, both counted from y."""
+def shape(
+    bar: Bar, y: float, baseline: float, top: float, full: float, reference: Bar | None, start: float = 0.0
+) -> str:
+    """A row that begins at `y`: name and value on `baseline`, the bar at `top`, both counted from y.
+
+    The width of the row stands for the numbers from `start` to `full`.
+    """
     number, share = bar.value.number, share_of(bar, reference)
+    width = percent((number - start) / (full - start))
     at = f'y="{y + top:g}"'
     return (
         f'<g class="wb-bar wb-bar--{bar.kind}"><text x="0" y="{y + baseline:g}">{html.escape(bar.label)}</text>'
         f'<text class="wb-bar__value" x="100%" y="{y + baseline:g}" text-anchor="end">'
         f"{quantity(number, bar.value.unit)}{' · ' if share else ''}{share}</text>"
         f'<rect class="wb-bar__track" x="0" {at} width="100%" height="{BAR}" rx="2"/>'
-        f'<rect class="wb-bar__fill" x="0" {at} width="{percent(number / full)}" height="{BAR}" rx="2"/>'
-        f"{spread(bar.value, full, y + top)}</g>"
+        f'<rect class="wb-bar__fill" x="0" {at} width="{width}" height="{BAR}" rx="2"/>'
+        f"{spread(bar.value, full, y + top, start)}</g>"
     )
 
 
-def spread(value: Value, full: float, top: float) -> str:
+def spread(value: Value, full: float, top: float, start: float = 0.0) -> str:
     """A thin line from the low end of the spread to the high one, where it is wide enough to be seen."""
     if value.low is None or value.high is None or (value.high - value.low) / full < 0.006:
         return ""
     middle = top + BAR / 2
-    x1, x2 = percent(value.low / full), percent(value.high / full)
+    x1, x2 = (percent(max(0.0, end - start) / (full - start)) for end in (value.low, value.high))
     return f'<line class="wb-spread" x1="{x1}" x2="{x2}" y1="{middle}" y2="{middle}"/>'
 
 

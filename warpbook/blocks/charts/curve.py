@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from warpbook.blocks.charts.plot import MARKERS, Plot
 from warpbook.blocks.charts.source import Series, Source
 from warpbook.blocks.charts.svg import Scale, figure, in_table, logarithmic, table, with_spread
@@ -18,6 +20,7 @@ WORDS = {
         "stop": ". ",
         "comma": ", ",
         "semicolon": "; ",
+        "within": "only {shown} of {all} recorded points are shown",
         "copy": "copy",
         "l2": "L2",
     },
@@ -29,6 +32,7 @@ WORDS = {
         "stop": "。",
         "comma": "、",
         "semicolon": "；",
+        "within": "只画出了 {all} 个记录点中的 {shown} 个",
         "copy": "拷贝",
         "l2": "L2",
     },
@@ -58,7 +62,8 @@ MOST_MARKERS = 24
 
 
 def curve(source: Source) -> str:
-    found = [source.series(name) for name in source.names]
+    whole = [source.series(name) for name in source.names]
+    found = within(source, whole)
     labels = source.labels()
     if len(found) > len(MARKERS):
         raise BookError(f"{len(found)} series cannot be distinguished; draw at most {len(MARKERS)}")
@@ -90,6 +95,9 @@ def curve(source: Source) -> str:
     title = source.options.get("title") or words["title"].format(
         names=words["comma"].join(labels), device=found[0].device, date=found[0].date
     )
+    shown, recorded = (sum(len(one.points) for one in some) for some in (found, whole))
+    if shown < recorded:
+        title += words["semicolon"] + words["within"].format(shown=shown, all=recorded)
     if any(series.has_spread for series in found):
         title += words["semicolon"] + words["band"]
     if levels or uprights:
@@ -114,6 +122,20 @@ def trace(plot: Plot, kind: int, label: str, series: Series) -> None:
         at = with_spread(point.y, point.low, point.high, series.unit)
         odd = bool(i % 2) and point is not points[-1] and len(points) > MOST_MARKERS / 2
         plot.marker(kind, point.x, point.y, f"{label}, {in_table(point.x, series.x_unit)}: {at}", odd)
+
+
+def within(source: Source, whole: list[Series]) -> list[Series]:
+    """The points from one x to another, to show what a chosen range hides; the caption says that some are left out."""
+    if "within" not in source.options:
+        return whole
+    try:
+        low, high = (float(end) for end in source.options["within"].split(","))
+    except ValueError:
+        raise BookError(f"within={source.options['within']} is not two numbers with a comma between them") from None
+    found = [replace(one, points=tuple(p for p in one.points if low <= p.x <= high)) for one in whole]
+    if not all(one.points for one in found):
+        raise BookError(f"within={source.options['within']} leaves no point of a series")
+    return found
 
 
 # -- axes --------------------------------------------------------------------------------------------------------

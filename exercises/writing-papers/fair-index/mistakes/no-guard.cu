@@ -1,0 +1,10 @@
+// wrong: out-of-bounds
+__global__ void fair(const unsigned* words, unsigned* index, unsigned n, int count) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned surplus = (0u - n) % n, found = n;
+    for (int k = 0; k < 4; k++) {
+        unsigned word = words[k * count + i];  // <-- here
+        if (found == n && word * n >= surplus) found = __umulhi(word, n);
+    }
+    index[i] = found;
+}
