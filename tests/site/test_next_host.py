@@ -50,6 +50,7 @@ def article(site: Path, language: str) -> list[str]:
     place = f"{PLACES[language]}/" if PLACES[language] else ""
     text = minify.page((site / place / ARTICLE / "index.html").read_text("utf-8"))
     text = OF_THE_HOST.sub("", text)
+    text = re.sub(r'<div class="?wb-onward"?.*?</div>', "", text, flags=re.DOTALL)  # the foot is MkDocs' hook's, too
     copies = ends.WORDS[language]["label"]  # Zensical writes no copies beside a page, so none are offered there
     text = re.sub(rf'<section class="wb-programs" aria-label="{copies}">.*?</section>', "", text, flags=re.DOTALL)
     text = re.sub(r"(?:\.\./)+records/|/(?:zh/)?records/", "/records/", text)  # within other devices' numbers
