@@ -22,6 +22,7 @@ class Metrics:
     """Pairs of a true map and a guess, (image, row, column)."""
 
     def __init__(self, truth: np.ndarray, guess: np.ndarray) -> None:
+        self.wanted: dict[bool, list[np.ndarray]] = {}  # squared distances, by force or not
         self.truth, self.guess, (self.images, self.h, self.w) = truth, guess, truth.shape
         self.module = wb.module("boundary-labels/metrics.cu", CLASSES=CLASSES, RADIUS=RADIUS)
         self.at = {"truth": cuda.to_device(truth), "guess": cuda.to_device(guess)}
@@ -79,9 +80,10 @@ class Metrics:
     def check_squared(self, limit: int = FAR, images: int | None = None, force: bool = False) -> None:
         got = np.empty(self.truth.shape, np.int32)
         cuda.memcpy_dtoh(got, self.at["squared"])
-        for one, labels in zip(got[:images], self.truth[:images], strict=True):
-            edges = ref.clean(labels, CLASSES).any(0)
-            want = (ref.squared_by_force if force else ref.squared)(edges)
+        if force not in self.wanted:  # takes SciPy seconds per large map, and is asked for at every limit
+            clean = (ref.clean(labels, CLASSES).any(0) for labels in self.truth[:images])
+            self.wanted[force] = [(ref.squared_by_force if force else ref.squared)(edges) for edges in clean]
+        for one, want in zip(got[:images], self.wanted[force], strict=True):
             wb.check(one, np.minimum(want, limit * limit + 1), 0, f"squared distances up to {limit}")
 
 

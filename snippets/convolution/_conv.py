@@ -122,12 +122,17 @@ def weights_gradient(layer: Layer, x: np.ndarray, dy: np.ndarray) -> np.ndarray:
 
 
 # --8<-- [start:bounds]
+def bound_of(layer: Layer, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """What roundings may do to y: a sum of n products rounds n + 3 times, by U of the terms so far."""
+    return 1.01 * (layer.depth + 3) * U * forward(layer, np.abs(x), np.abs(w))
+
+
 def bounds(layer: Layer, x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What roundings may do to y, dx and dw: a sum of n products rounds n + 3 times, by U of the terms so far."""
+    """The same for y, dx and dw."""
     x, w, dy = np.abs(x), np.abs(w), np.abs(dy)
     back = layer.r * layer.s * layer.k // layer.groups
     return (
-        1.01 * (layer.depth + 3) * U * forward(layer, x, w),
+        bound_of(layer, x, w),
         1.01 * (back + 3) * U * data_gradient(layer, dy, w),
         1.01 * (layer.outputs + 3) * U * weights_gradient(layer, x, dy),
     )
@@ -299,12 +304,9 @@ def half(way: str, layer: Layer, x: Any, w: Any, y: Any) -> None:
 
 @functools.cache
 def half_module(path: str, **macros: Any) -> Any:
-    """wgmma needs code for sm_90a."""
-    if path == "half.cu":
-        return module(path, **macros)
-    image = compiler.compile(
-        wb.source("convolution/hopper.cu", **macros), options=["-lineinfo"], arch="sm_90a", no_extern_c=True
-    )
+    """wgmma needs code for sm_90a. Both files include half.cuh."""
+    options, arch = ["-lineinfo", f"-I{wb.ROOT / 'convolution'}"], "sm_90a" if path == "hopper.cu" else None
+    image = compiler.compile(wb.source(f"convolution/{path}", **macros), options=options, arch=arch, no_extern_c=True)
     return cuda.module_from_buffer(image)
 
 

@@ -149,7 +149,7 @@ def time_layer(rng: np.random.Generator, layer: Layer) -> None:
         ours, library = pairs(launch, theirs)
         took, other = record(name, ours, layer.flop), spread(library.seconds)[0] * 1e6
         if name in ("implicit", "wgmma", *NEEDED):
-            record("cudnn" if name == "implicit" else f"{name}.cudnn", library, layer.flop)
+            record({"implicit": "cudnn", "wgmma": "half.cudnn"}.get(name, f"{name}.cudnn"), library, layer.flop)
         low, high = share_of(ours, library)[1:]
         wb.value(f"{name}.share", share_of(ours, library)[0], "%", (low, high))
         print(f"{name:10}{took:9.1f}{layer.flop / took / 1e6:9.1f}{other:10.1f}{other / took:10.1%}", flush=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
-from _conv import Arrays, Layer, bounds, depthwise, forward, module
+from _conv import Arrays, Layer, bound_of, depthwise, forward, module
 from warppairs import pairs, share_of, spread
 
 SIDE = 64  # of the FFT
@@ -73,7 +73,7 @@ class Case(Arrays):
         self.some = sorted({0, layer.n - 1})
         ends = Layer(len(self.some), *list(vars(layer).values())[1:])
         x, w = self.host["x"][self.some], self.host["w"]
-        self.want, self.bound = forward(ends, x, w), bounds(ends, x, w, np.zeros(ends.y_shape))[0]
+        self.want, self.bound = forward(ends, x, w), bound_of(ends, x, w)
         # a transform mixes all terms of a plane, so its roundings are as large as the largest outputs
         norms = np.sqrt((x.astype(np.float64) ** 2).sum((1, 2)).max() * (w.astype(np.float64) ** 2).sum((0, 1)).max())
         self.of_fft = 16 * 2.0**-24 * norms

@@ -1,12 +1,4 @@
-// The implicit GEMM in fp16 with sums in fp32, by mma.sync: x[n][h][w][c], weights w[k][r][s][c], y[n][p][q][k]. The channels
-// of a group, in and out, are multiples of 8, so 16 bytes never cross from one tap to the next.
-#include <cuda_fp16.h>
-
-struct Shape {
-    int N, H, W, C, K, R, S, P, Q;
-    int stride, pad_h, pad_w, dilation, groups, spread, whole;
-};
-
+// The implicit GEMM in fp16 with sums in fp32, by mma.sync. Layouts are those of half.cuh.
 #ifndef BN
 #define BN 64
 #endif
@@ -16,8 +8,8 @@ struct Shape {
 #ifndef MINB
 #define MINB 2
 #endif
-constexpr int BM = 128, BK = 64, THREADS = 256;  // a row of a tile is 128 bytes, 8 chunks of 16
-constexpr int WN = BN / 2, A_BYTES = BM * BK * 2, B_BYTES = BN * BK * 2;  // 4 x 2 warps, each 32 x WN
+#include "half.cuh"
+constexpr int WN = BN / 2;  // 4 x 2 warps, each 32 x WN
 
 __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     asm volatile(
@@ -26,15 +18,11 @@ __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsig
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-__device__ __forceinline__ int chunk_at(int row, int chunk) { return row * 128 + (chunk ^ row % 8) * 16; }
 __device__ __forceinline__ void ldmatrix(unsigned (&to)[4], unsigned at) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(at)
                  : "memory");
-}
-__device__ __forceinline__ void async16(unsigned to, const half* from, bool in) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(in ? 16 : 0) : "memory");
 }
 
 // --8<-- [start:half]
@@ -42,46 +30,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINB) conv_half(Shape s, c
     extern __shared__ __align__(1024) unsigned char memory[];
     const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
     const int channels = s.C / s.groups, filters = s.K / s.groups, depth = s.R * s.S * channels;
-    const int t = threadIdx.x, warp = t / 32, lane = t % 32, chunk = t % 8, group = blockIdx.z;
+    const int t = threadIdx.x, warp = t / 32, lane = t % 32, group = blockIdx.z;
     const int outputs = s.N * s.P * s.Q, top = blockIdx.x * BM, left = blockIdx.y * BN;
     x += group * channels, w += (size_t)group * filters * depth, y += group * filters;
 
-    int image[4], row0[4], column0[4];  // of the four outputs whose chunks this thread copies
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        int m = top + t / 8 + 32 * i;
-        image[i] = m < outputs ? m / s.Q / s.P * s.H : -1;
-        row0[i] = m / s.Q % s.P * s.stride - s.pad_h, column0[i] = m % s.Q * s.stride - s.pad_w;
-    }
-    auto fetch = [&](int step) {
-        const int k = step * BK + chunk * 8, tap = k / channels, c = k % channels;
-        const int down = tap / s.S * s.dilation, right = tap % s.S * s.dilation;
-        const unsigned to = base + step % STAGES * (A_BYTES + B_BYTES);
-        if (step * BK < depth) {
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                int h = row0[i] + down, v = column0[i] + right;
-                bool in = image[i] >= 0 && k < depth && (unsigned)h < s.H && (unsigned)v < s.W;
-                const half* from = in ? x + (size_t)((image[i] + h) * s.W + v) * s.C + c : x;
-                async16(to + chunk_at(t / 8 + 32 * i, chunk), from, in);
-            }
-#pragma unroll
-            for (int i = 0; i < BN / 32; i++) {
-                int n = t / 8 + 32 * i;
-                bool in = left + n < filters && k < depth;
-                async16(to + A_BYTES + chunk_at(n, chunk), in ? w + (size_t)(left + n) * depth + k : w, in);
-            }
-        }
-        asm volatile("cp.async.commit_group;" ::: "memory");
-    };
+    Tiles tiles(s, x, w, base, top, left);
     const int row = warp / 2 * 32, column = warp % 2 * WN;
     float d[2][WN / 8][4] = {};
 #pragma unroll
-    for (int step = 0; step < STAGES - 1; step++) fetch(step);
+    for (int step = 0; step < STAGES - 1; step++) tiles.fetch(step);
     for (int step = 0; step * BK < depth; step++) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
         __syncthreads();
-        fetch(step + STAGES - 1);
+        tiles.fetch(step + STAGES - 1);
         const unsigned As = base + step % STAGES * (A_BYTES + B_BYTES), Bs = As + A_BYTES;
 #pragma unroll
         for (int k = 0; k < BK / 16; k++) {

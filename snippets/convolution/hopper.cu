@@ -1,27 +1,16 @@
-// The implicit GEMM in fp16 by warpgroups (wgmma), for sm_90a. Layouts and sizes are those of half.cu.
-#include <cuda_fp16.h>
+// The implicit GEMM in fp16 by warpgroups (wgmma), for sm_90a. Layouts and sizes are those of half.cuh.
 typedef unsigned long long u64;
-
-struct Shape {
-    int N, H, W, C, K, R, S, P, Q;
-    int stride, pad_h, pad_w, dilation, groups, spread, whole;
-};
 
 #ifndef BN
 #define BN 64
 #define STAGES 3
 #define MINB 3
 #endif
-constexpr int BM = 128, BK = 64, THREADS = 256;  // a row of a tile is 128 bytes, 8 chunks of 16
-constexpr int A_BYTES = BM * BK * 2, B_BYTES = BN * BK * 2;
+#include "half.cuh"
 
 // Swizzled within 128 bytes, as wgmma's descriptor says: eight rows are 1024 bytes.
-__device__ __forceinline__ int chunk_at(int row, int chunk) { return row * 128 + (chunk ^ row % 8) * 16; }
 __device__ __forceinline__ u64 descriptor(unsigned at) {
     return (at & 0x3ffff) >> 4 | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;
-}
-__device__ __forceinline__ void async16(unsigned to, const half* from, bool in) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(in ? 16 : 0) : "memory");
 }
 #define FOUR(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define SIXTEEN(d, i) FOUR(d, i), FOUR(d, i + 4), FOUR(d, i + 8), FOUR(d, i + 12)
@@ -53,42 +42,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINB) conv_wgmma(Shape s, 
     extern __shared__ __align__(1024) unsigned char memory[];
     const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
     const int channels = s.C / s.groups, filters = s.K / s.groups, depth = s.R * s.S * channels;
-    const int t = threadIdx.x, lane = t % 32, chunk = t % 8, group = blockIdx.z;
+    const int t = threadIdx.x, lane = t % 32, group = blockIdx.z;
     const int outputs = s.N * s.P * s.Q, top = blockIdx.x * BM, left = blockIdx.y * BN;
     x += group * channels, w += (size_t)group * filters * depth, y += group * filters;
 
-    int image[4], row0[4], column0[4];  // of the four outputs whose chunks this thread copies
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        int m = top + t / 8 + 32 * i;
-        image[i] = m < outputs ? m / s.Q / s.P * s.H : -1;
-        row0[i] = m / s.Q % s.P * s.stride - s.pad_h, column0[i] = m % s.Q * s.stride - s.pad_w;
-    }
-    auto fetch = [&](int step) {
-        const int k = step * BK + chunk * 8, tap = k / channels, c = k % channels;
-        const int down = tap / s.S * s.dilation, right = tap % s.S * s.dilation;
-        const unsigned to = base + step % STAGES * (A_BYTES + B_BYTES);
-        if (step * BK < depth) {
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                int h = row0[i] + down, v = column0[i] + right;
-                bool in = image[i] >= 0 && k < depth && (unsigned)h < s.H && (unsigned)v < s.W;
-                const half* from = in ? x + (size_t)((image[i] + h) * s.W + v) * s.C + c : x;
-                async16(to + chunk_at(t / 8 + 32 * i, chunk), from, in);
-            }
-#pragma unroll
-            for (int i = 0; i < BN / 32; i++) {
-                int n = t / 8 + 32 * i;
-                bool in = left + n < filters && k < depth;
-                async16(to + A_BYTES + chunk_at(n, chunk), in ? w + (size_t)(left + n) * depth + k : w, in);
-            }
-        }
-        asm volatile("cp.async.commit_group;" ::: "memory");
-    };
+    Tiles tiles(s, x, w, base, top, left);
     const int own = t / 128 * 64;  // the rows of this warpgroup
     float d[BN / 2];
 #pragma unroll
-    for (int step = 0; step < STAGES - 1; step++) fetch(step);
+    for (int step = 0; step < STAGES - 1; step++) tiles.fetch(step);
     // --8<-- [start:wgmma_loop]
     for (int step = 0; step * BK < depth; step++) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
@@ -101,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINB) conv_wgmma(Shape s, 
         for (int k = 0; k < BK / 16; k++)  // 16 columns are 32 bytes, 2 units of a descriptor
             wgmma(d, descriptor(As + own * 128) + 2 * k, descriptor(Bs) + 2 * k, step > 0 || k > 0);
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        fetch(step + STAGES - 1);  // while they run
+        tiles.fetch(step + STAGES - 1);  // while they run
     }
     // --8<-- [end:wgmma_loop]
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");

@@ -49,6 +49,10 @@ class Bootstrap:
 
     def launch(self, name: str, paired: bool = False) -> None:
         medians = name == "medians_by_warp"
+        if medians and max(len(self.a), len(self.b)) > MOST:
+            raise ValueError(f"medians of {max(len(self.a), len(self.b))} values: a warp counts at most {MOST}")
+        if paired and len(self.a) != len(self.b):
+            raise ValueError(f"pairs of {len(self.a)} and {len(self.b)} values: both samples must be equally long")
         a, b = self.sorted if medians else self.at
         each = 32 * WARPS if name == "means_by_thread" else WARPS  # resamples per block
         self.module.get_function(name)(
