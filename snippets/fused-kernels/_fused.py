@@ -17,6 +17,14 @@ def forward_threads(n: int) -> int:
     return 32 if n <= 1024 else 256 if n <= 2048 else 512 if n <= 16384 else 1024
 
 
+EACH = 16  # floats per thread
+
+
+def classifier_threads(n: int) -> int:
+    """Half as many as above: every round of a reduction costs each thread instructions, which are scarce here."""
+    return 32 if n <= 1024 else min(1024, 1 << (-(-n // EACH) - 1).bit_length())
+
+
 def backward_threads(n: int) -> int:
     """Eight floats of dy and of x per thread, so that they and two accumulators each fit into 64 registers."""
     return min(1024, max(32, 1 << (-(-n // 8) - 1).bit_length()))
@@ -92,7 +100,7 @@ def over_packs(name: str, *arrays: Any, count: int, extra: tuple = ()) -> None:
 
 def classify(logits: Any, label: Any, loss: Any, rows: int, n: int, weight: float, smoothing: float = 0,
              kind: str = "classifier") -> None:  # fmt: skip
-    shape = forward(n)
+    shape = Rows(n, classifier_threads(n))
     sizes = np.int32(rows), np.int32(n), np.float32(smoothing), np.float32(weight)
     shape.launch(kind, logits, label, loss, *sizes, blocks=-(-rows // shape.at_once))
 

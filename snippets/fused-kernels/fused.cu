@@ -68,13 +68,14 @@ __device__ T sum_of_row(T v, int slot) {
 __device__ Index my_row() { return (Index)blockIdx.x * blockDim.y + threadIdx.y; }
 __device__ int place(int k) { return k * THREADS + threadIdx.x; }  // of this thread's pack k in its row
 
-// This thread's share of a row, in registers: every load is issued before the first is used. Beyond the row: zeros.
+// This thread's share of a row, in registers: every load is issued before the first is used. Beyond the row: `beyond`.
 struct Share {
     Pack pack[PACKS];
 
-    __device__ Share(const float* row, int n) {
+    __device__ Share(const float* row, int n, float beyond = 0) {
+        Pack none = {beyond, beyond, beyond, beyond};
 #pragma unroll
-        for (int k = 0; k < PACKS; ++k) pack[k] = place(k) < n / 4 ? ((const Pack*)row)[place(k)] : Pack{};
+        for (int k = 0; k < PACKS; ++k) pack[k] = place(k) < n / 4 ? ((const Pack*)row)[place(k)] : none;
     }
 };
 // --8<-- [end:row]
@@ -193,6 +194,7 @@ __global__ void norm_columns(const float* partial, float* out, int lines, int n)
     int c = blockIdx.x * 32 + threadIdx.x;
     float s = 0;
     if (c < n)
+#pragma unroll 8
         for (int i = threadIdx.y; i < lines; i += 32) s += partial[((Index)blockIdx.y * lines + i) * n + c];
     tile[threadIdx.y][threadIdx.x] = s;
     __syncthreads();
@@ -232,34 +234,35 @@ __global__ void __launch_bounds__(BLOCK)
     Index r = my_row();
     if (r >= rows) return;
     float* row = logits + r * n;
-    Share s(row, n);
+    Share s(row, n, LOWEST);
     int target = label[r];  // no load of the row waits for it
-    bool ignored = target < 0;
-    float at = threadIdx.x == 0 && !ignored ? row[target] : 0;  // before the barrier
-    Part p = {LOWEST, 0, 0};
-#pragma unroll
-    for (int k = 0; k < PACKS; ++k)
-        for (float& v : s.pack[k].v) {
-            p.x += v;  // beyond the row: 0
-            v = place(k) < n / 4 ? v : LOWEST;
-            p.m = fmaxf(p.m, v);
-        }
+    bool ignored = target < 0, mine = threadIdx.x == (ignored ? 0 : target / 4 % THREADS);
+    float at = mine && !ignored ? row[target] : 0;  // before the barrier
+    float m = LOWEST;
+    Pair sums = {0, 0};  // of exp(x - m), and of x
 #pragma unroll
     for (Pack& q : s.pack)
-        for (float& v : q.v) p.s += v = expf(v - p.m);  // beyond the row: 0 again
-    float own = p.m;
-    p = of_row(p);
-    float factor = expf(own - p.m) / p.s * weight;
+        for (float v : q.v) m = fmaxf(m, v);
+    m = over_row(m, 0, [](float a, float b) { return fmaxf(a, b); });
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) {
         if (place(k) >= n / 4) break;
-        for (int j = 0; j < 4; ++j) {
-            float wanted = smoothing / n + (4 * place(k) + j == target ? 1 - smoothing : 0);
-            s.pack[k].v[j] = ignored ? 0 : s.pack[k].v[j] * factor - wanted * weight;
+        for (float& v : s.pack[k].v) {
+            sums.b += v;
+            sums.a += v = expf(v - m);
         }
+    }
+    sums = sum_of_row(sums, 1);
+    float factor = weight / sums.a, others = smoothing / n * weight;
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k) {
+        if (place(k) >= n / 4) break;
+        for (float& v : s.pack[k].v) v = ignored ? 0 : v * factor - others;
         ((Pack*)row)[place(k)] = s.pack[k];
     }
-    if (threadIdx.x == 0) loss[r] = ignored ? 0 : loss_of(p, at, n, smoothing);
+    if (!mine) return;
+    if (!ignored) row[target] = expf(at - m) * factor - others - (1 - smoothing) * weight;
+    loss[r] = ignored ? 0 : loss_of({m, sums.a, sums.b}, at, n, smoothing);
 }
 // --8<-- [end:classifier]
 
