@@ -151,7 +151,7 @@ def rivals_of(layer: Layer) -> dict[str, Callable[[], Any]]:
 
     maps, n = layer.maps, layer.maps.window**2
     x = torch.as_tensor(Shared(layer.at["x"], maps.batch, maps.h, maps.w, maps.channels), device="cuda")
-    qkv = torch.as_tensor(Shared(layer.cut_qkv.at, maps.lines, n, 3, maps.heads, maps.head), device="cuda")
+    qkv = torch.as_tensor(Shared(layer.cut_qkv, maps.lines, n, 3, maps.heads, maps.head), device="cuda")
     table = torch.as_tensor(Shared(layer.at["table"], *maps.table_shape), device="cuda")
     pixels = layer.to_windows(np.arange(maps.h * maps.w).reshape(maps.h, maps.w))
     shared = together(maps.h, maps.w, maps.window, maps.shift)[pixels[:, :, None], pixels[:, None, :]]
