@@ -215,7 +215,7 @@ class Network(Kernels):
 
     def __init__(self, p: Arrays, config: Config) -> None:
         super().__init__(config)
-        self.steps, self.places, self.count = 0, {}, 0
+        self.places, self.count = {}, 0
         for name, shape in config.shapes.items():
             self.places[name], self.count = self.count, self.count + int(np.prod(shape))
         self.decaying = self.places["gain_a0"]
@@ -236,7 +236,12 @@ class Network(Kernels):
             self.kinds |= {f"{name}{k}": (rows, real) for name in ("mean_a", "scale_a", "mean_m", "scale_m")}
             self.kinds |= {f"qkv{k}": (3 * rows * d, bits), f"lse{k}": (rows * config.heads, real)}
         self.at = {name: cuda.mem_alloc(self.bytes_of(name)) for name in self.kinds}
-        flat = np.concatenate([p[name].ravel() for name in config.shapes])
+        self.restart(p)
+
+    def restart(self, p: Arrays) -> None:
+        """From these parameters, before the first step."""
+        flat = np.concatenate([p[name].ravel() for name in self.config.shapes])
+        self.steps = 0
         self.write("weights", flat)
         self.write("copy", to_bf16(flat))
         for name in ("m", "v"):

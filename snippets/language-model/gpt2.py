@@ -187,13 +187,16 @@ def time_parts(network: Network) -> None:
         print(f"{name:10} {np.median(seconds[2:]) * 1e3:6.2f} ms")
 
 
-def compare(network: Network, way: str, seconds: float) -> list[float]:
-    """Steps in turn with PyTorch's, from the same weights and on the same batch. Returns our times."""
+def compare(network: Network, p: Arrays, way: str, seconds: float) -> list[float]:
+    """Steps in turn with PyTorch's, from the same weights and on the same batch. Returns our times.
+
+    Both start from p: after many steps on one batch, the padding that only PyTorch's softmax counts would show.
+    """
     import _gpt2_torch
     from warppairs import Meter, pairs, share_of, spread
 
-    network.write("copy", to_bf16(network.read("weights")))
-    rival = _gpt2_torch.Rival(network.config, network.named("copy"), compiled=way == "compiled")
+    network.restart(p)
+    rival = _gpt2_torch.Rival(network.config, p, compiled=way == "compiled")
     rival.give(network.read("batch"), network.read("target"))
     network.forward()
     network.backward()
@@ -215,14 +218,15 @@ def compare(network: Network, way: str, seconds: float) -> list[float]:
 
 
 def measure(rng: np.random.Generator, config: Config, seconds: float = 12) -> None:
-    network = Network(start(rng, config), config)
+    p = start(rng, config)
+    network = Network(p, config)
     network.give(*rng.integers(0, config.vocabulary, (2, config.batch, config.context)))
     time_parts(network)
     times: list[float] = []
     try:
         wb.needs(packages=("torch", "triton"))
         for way in ("eager", "compiled"):
-            times += compare(network, way, seconds)
+            times += compare(network, p, way, seconds)
     except wb.Skipped:
         from warppairs import burst
 

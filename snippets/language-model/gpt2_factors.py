@@ -148,8 +148,10 @@ class Trainer:
     def __init__(self, rung: Rung) -> None:
         self.rung = rung
         model = Model(rung).to("cuda", torch.bfloat16 if rung.bf16 else torch.float32)
-        self.model = torch.compile(model) if rung.compiled else model
-        self.optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.1, fused=rung.fused)
+        # Not dynamic: else the second size of a batch would be compiled for batches of any size.
+        self.model = torch.compile(model, dynamic=False) if rung.compiled else model
+        fused = rung.fused or None  # False would also rule out the default, which takes many parameters per kernel
+        self.optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.1, fused=fused)
         self.batch, self.target = torch.randint(0, 50257, (2, rung.batch, CONTEXT), device="cuda")
 
     def step(self) -> Tensor:
