@@ -80,7 +80,7 @@ class Rival:
             {"params": [w for w in self.parameters.values() if w.ndim == 1], "weight_decay": 0.0},
         ]
         self.optimiser = torch.optim.AdamW(groups, lr=RATE, betas=(BETA, BETA2), eps=TINY, fused=device == "cuda")
-        self.loss_of = torch.compile(self.model) if compiled else self.model
+        self.loss_of = torch.compile(self.model, dynamic=False) if compiled else self.model
 
     def give(self, tokens: np.ndarray, target: np.ndarray) -> None:
         shape = self.config.batch, self.config.context

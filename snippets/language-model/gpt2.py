@@ -5,6 +5,7 @@ python gpt2.py   check a small model; on a GPU also one sequence of GPT-2 124M's
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
@@ -75,20 +76,25 @@ def lost(got: np.ndarray, want: np.ndarray) -> float:
 
 
 # --8<-- [start:judge]
-def judge(network: Network, weights: Arrays, tokens: np.ndarray, target: np.ndarray, what: str) -> float:
-    """Loss and every gradient against float64. What float64 loses by rounding to bf16 as the kernels do is the bound.
+def judge(config: Config, weights: Arrays, tokens: np.ndarray, target: np.ndarray,
+          found: dict[str, tuple[float, Arrays]]) -> dict[str, float]:  # fmt: skip
+    """Loss and every gradient that somebody found, against float64: how many times the bound each loses, at most 1.
 
-    A sum of many small errors varies little, so twice as much is no matter of chance. Returns the worst share of it.
+    The bound is SHARE times what float64 loses by rounding to bf16 as our kernels do. A sum of many small errors varies
+    little, so twice as much is no matter of chance.
     """
-    exact, rounded, worst = Model(network.config, weights), Model(network.config, weights, True), 0.0
-    losses = [model.forward(tokens, target) for model in (exact, rounded)]
-    wb.check(network.loss(), losses[0], 1e-3 * losses[0], f"{what}: loss")
+    exact, rounded = Model(config, weights), Model(config, weights, True)
+    loss, _ = (model.forward(tokens, target) for model in (exact, rounded))
     for model in (exact, rounded):
         model.backward(tokens, target)
-    for name, got in network.named("grad").items():
-        bound = SHARE * lost(rounded.g[name], exact.g[name])
-        error = lost(got.astype(np.float64), exact.g[name])
-        worst = max(worst, SHARE * wb.check(error, np.float64(0), bound, f"{what}: gradient of {name}"))
+    bounds = {name: SHARE * lost(rounded.g[name], exact.g[name]) for name in exact.g}
+    worst = dict.fromkeys(found, 0.0)
+    for who, (their_loss, gradients) in found.items():
+        wb.check(their_loss, loss, 1e-3 * loss, f"{who}: loss")
+        for name, got in gradients.items():
+            error = lost(got.astype(np.float64), exact.g[name])
+            share = wb.check(error, np.float64(0), bounds[name], f"{who}: gradient of {name}")
+            worst[who] = max(worst[who], share)
     return worst
 
 
@@ -124,10 +130,22 @@ def example(rng: np.random.Generator, config: Config) -> Arrays:
     return p
 
 
+def ask_torch(network: Network, p: Arrays, way: str) -> Any:
+    """PyTorch's model with the weights p and the network's batch; `way` is eager or compiled."""
+    import _gpt2_torch
+
+    rival = _gpt2_torch.Rival(network.config, p, compiled=way == "compiled")
+    rival.give(network.read("batch"), network.read("target"))
+    return rival
+
+
 # --8<-- [start:steps]
-def check_steps(rng: np.random.Generator, config: Config, steps: int = 2) -> tuple[Network, float]:
-    """Whole steps; all that a step should write is NaN before it. Then the last gradient again: the same bits."""
-    network, worst = Network(example(rng, config), config), 0.0
+def check_steps(rng: np.random.Generator, config: Config, steps: int = 2, rivals: tuple[str, ...] = ()) -> Network:
+    """Whole steps; all that a step should write is NaN before it. Then the last gradient again: the same bits.
+
+    PyTorch's gradients by the ways `rivals` are judged like ours.
+    """
+    network = Network(example(rng, config), config)
     for step in range(1, steps + 1):
         weights = network.named("copy")
         tokens, target = rng.integers(0, config.vocabulary, (2, config.batch, config.context))
@@ -135,7 +153,10 @@ def check_steps(rng: np.random.Generator, config: Config, steps: int = 2) -> tup
         network.give(tokens, target)
         network.forward()
         network.backward()
-        worst = max(worst, judge(network, weights, tokens, target, f"step {step}"))
+        found = {"ours": (network.loss(), network.named("grad"))}
+        found |= {way: ask_torch(network, weights, way).gradients() for way in rivals}
+        for who, share in judge(config, weights, tokens, target, found).items():
+            print(f"step {step}, {who}: gradients lose {SHARE * share:.2f} times what rounding must lose")
         before = {name: network.read(name) for name in ("weights", "grad", "m", "v")}
         network.learn(RATE)
         check_update(network, before, f"step {step}")
@@ -144,7 +165,7 @@ def check_steps(rng: np.random.Generator, config: Config, steps: int = 2) -> tup
     network.backward()
     again = network.read("grad")
     wb.check(again.view(np.int32), before["grad"].view(np.int32), 0, "the same step again, bits of gradients")
-    return network, worst
+    return network
 
 
 # --8<-- [end:steps]
@@ -187,23 +208,27 @@ def time_parts(network: Network) -> None:
         print(f"{name:10} {np.median(seconds[2:]) * 1e3:6.2f} ms")
 
 
+def ways() -> tuple[str, ...]:
+    """PyTorch's, where it is installed."""
+    try:
+        wb.needs(packages=("torch", "triton"))
+    except wb.Skipped:
+        return ()
+    return "eager", "compiled"
+
+
 def compare(network: Network, p: Arrays, way: str, seconds: float) -> list[float]:
     """Steps in turn with PyTorch's, from the same weights and on the same batch. Returns our times.
 
     Both start from p: after many steps on one batch, the padding that only PyTorch's softmax counts would show.
     """
-    import _gpt2_torch
     from warppairs import Meter, pairs, share_of, spread
 
     network.restart(p)
-    rival = _gpt2_torch.Rival(network.config, p, compiled=way == "compiled")
-    rival.give(network.read("batch"), network.read("target"))
+    rival = ask_torch(network, p, way)
     network.forward()
     network.backward()
-    loss, gradients = rival.gradients()
-    wb.check(network.loss(), loss, 0.01, f"loss: ours, and PyTorch's {way}")
-    for name, got in network.named("grad").items():
-        wb.check(lost(got, gradients[name]), np.float64(0), 0.1, f"{way}: gradient of {name}")
+    wb.check(network.loss(), rival.gradients()[0], 0.01, f"loss: ours, and PyTorch's {way}")
     ours, theirs = pairs(lambda: network.step(RATE), rival.step, seconds, Meter())
     tokens, (share, low, high) = network.config.rows, share_of(ours, theirs)
     median, fast, slow = spread(theirs.seconds)
@@ -223,11 +248,9 @@ def measure(rng: np.random.Generator, config: Config, seconds: float = 12) -> No
     network.give(*rng.integers(0, config.vocabulary, (2, config.batch, config.context)))
     time_parts(network)
     times: list[float] = []
-    try:
-        wb.needs(packages=("torch", "triton"))
-        for way in ("eager", "compiled"):
-            times += compare(network, p, way, seconds)
-    except wb.Skipped:
+    for way in ways():
+        times += compare(network, p, way, seconds)
+    if not times:
         from warppairs import burst
 
         times = [burst(lambda: network.step(RATE), 5) for _ in range(10)]
@@ -246,13 +269,13 @@ if __name__ == "__main__":
     generator = np.random.default_rng()
     print(f"device: {wb.device()['name']}")
     print(f"products in three layouts: within {check_products(generator):.0%} of the bound")
-    small, share = check_steps(generator, SMALL)
+    small = check_steps(generator, SMALL)
     print(f"two steps of {small.count} parameters: gradients lose at most twice what rounding to bf16 must lose")
     print("AdamW as in float64, copies rounded to the nearest; the same step again: the same bits")
     if wb.is_gpu():
         wb.needs(memory=96 * 2**30)
-        _, share = check_steps(generator, Config(batch=1), 1)
-        print(f"a sequence in GPT-2's shape: gradients lose {share:.2f} times what rounding must lose")
+        print("a sequence in GPT-2's shape:")
+        check_steps(generator, Config(batch=1), 1, ways())
         measure(generator, GPT2)
     else:
         print("no GPU: nothing is timed")
