@@ -64,14 +64,15 @@ def drawing(book: Book, language: str, root: str) -> str:
     known = tracks.articles(book, language)
     if not known:
         raise BookError("no map: the navigation has no articles")
-    if ring := prerequisites.circle(prerequisites.needs(book, language)):
+    before = prerequisites.needs(book, language)
+    if ring := prerequisites.circle(before):
         raise BookError(f"no map: {' needs '.join([*ring, ring[0]])}")
     words = WORDS[language]
-    placed = place(prerequisites.reduced(prerequisites.needs(book, language)))
+    placed = place(prerequisites.reduced(before))
     left, top, right, bottom = placed.bounds()
     width, height = math.ceil(right - left + 2 * MARGIN), math.ceil(bottom - top + 2 * MARGIN)
     shift = f'<g transform="translate({MARGIN - left:.1f} {MARGIN - top:.1f})">'
-    drawn = edges(placed) + nodes(book, language, root, placed)
+    drawn = edges(placed) + nodes(book, language, root, before, placed)
     said = {f"data-{key}": words[key] for key in ("hint", "goals", "all")}
     about = "".join(attribute(key, value) for key, value in said.items())
     return (
@@ -123,8 +124,7 @@ def edges(placed: Layout) -> str:
     )
 
 
-def nodes(book: Book, language: str, root: str, placed: Layout) -> str:
-    before = prerequisites.needs(book, language)
+def nodes(book: Book, language: str, root: str, before: prerequisites.Graph, placed: Layout) -> str:
     out = []
     for number, track in enumerate(tracks.read(book, language)):
         for entry in track.entries:
