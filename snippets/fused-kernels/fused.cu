@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(BLOCK)
     Share s(row, n, LOWEST);
     int target = label[r];  // no load of the row waits for it
     bool ignored = target < 0, mine = threadIdx.x == (ignored ? 0 : target / 4 % THREADS);
-    float at = mine && !ignored ? row[target] : 0;  // before the barrier
+    float at = mine && !ignored ? row[target] : 0;  // this thread will also overwrite it
     float m = LOWEST;
     Pair sums = {0, 0};  // of exp(x - m), and of x
 #pragma unroll
