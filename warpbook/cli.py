@@ -65,7 +65,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     linked = commands.add_parser("links", help="internal links of the built site; with --external, every other one too")
     linked.add_argument("site", nargs="?", type=folder, help="where it is (default: site/)")
     linked.add_argument("--external", action="store_true", help="ask other hosts for what the pages refer to")
-    held = commands.add_parser("claims", help="every claim, how good its prediction was, and whether its gate holds")
+    held = commands.add_parser("claims", help="every claim: its prediction, its goal, its gate")
     held.add_argument("--device", action="append", default=[], help="of these devices' records (default: all)")
     held.add_argument("--release", action="store_true", help="fail while anything has not been measured on a GPU")
     tried = commands.add_parser("try", help="put an exercise's stub into my/; without a name, list the exercises")

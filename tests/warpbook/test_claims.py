@@ -7,6 +7,7 @@ import re
 import pytest
 from recorded import keep, launch, value
 
+from warpbook import cli
 from warpbook.book import BookError
 from warpbook.check import checks
 from warpbook.pipeline.extension import parse
@@ -127,6 +128,19 @@ def test_softcuda_is_not_asked_for_a_counter_claimed_of_a_gpu_only(small, write)
         ('"4 / 2"', '"4 / 0"', '[a.half]: predicted: "4 / 0" is neither a number nor arithmetic of numbers'),
         ('"4 / 2"', "nan", "[a.half]: predicted: "),
         ("1.9", "true", "a.half.at_least: "),
+        ("at_least = 1.9", "goal_at_least = true", "a.half.goal_at_least: "),
+        ("at_least", "gaol_at_least", '[a.half]: unknown key "gaol_at_least"; did you mean "goal_at_least"?'),
+        ("at_least = 1.9", 'goal_at_most = "1 / 0"', '[a.half]: goal_at_most: "1 / 0" is neither a number nor'),
+        (
+            "at_least = 1.9",
+            "goal_at_least = 2\ngoal_at_most = 1",
+            "[a.half]: goal_at_least is above goal_at_most, so no number can be between them",
+        ),
+        (
+            'predicted = "4 / 2"\nsource = "half the bytes"\nat_least = 1.9\n',
+            "",
+            "[a.half]: predict something, or give a goal, such as goal_at_least, or a gate, such as at_least",
+        ),
         ("zh = ", "zh: ", "not TOML: "),
     ],
 )
@@ -144,11 +158,74 @@ def test_the_terminal_s_table_scores_predictions_before_gates(small, write):
     measured(small, 2.0)
     lines = claims.table(claims.everything(small, [H200])).splitlines()
     assert lines[1].split("  ")[0] == "x/a.py:half" and "within 25 %" in lines[1]
-    assert lines[-3:] == [
+    assert lines[-4:] == [
         "nvidia-h200: of 1 predictions 1 were within 25 %, 0 within a factor of 2, 0 off by more",
+        "goals, set before measuring: 0 of 0 met",
         "regression gates, set after measuring: 1 of 1 hold",
         "pending (not yet measured on a GPU): 0",
     ]
+
+
+# -- goals ---------------------------------------------------------------------------------------------------------
+
+GOAL = HALF.replace("at_least = 1.9", "goal_at_least = 1.9")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "found", "said"),
+    [
+        ("goal_at_least = 1.9", 1.9, "met"),
+        ("goal_at_least = 1.9", 1.8, "missed"),
+        ("goal_at_most = 1.9", 1.9, "met"),
+        ("goal_at_most = 1.9", 2.0, "missed"),
+        ('goal_at_least = "18 / 10"\ngoal_at_most = 2.2', 2.3, "missed"),
+        ("at_least = 1.9", 1.8, None),
+    ],
+)
+def test_a_goal_is_met_or_missed(small, write, bounds, found, said):
+    write("snippets/x/claims.toml", HALF.replace("at_least = 1.9", bounds))
+    measured(small, found)
+    [one] = claims.judged(small, H200, "x")
+    assert one.goal == said
+    assert claims.goals([one]) == (int(said == "met"), int(said is not None))
+
+
+def test_a_missed_goal_is_listed_and_fails_neither_check_nor_release(small, write, capsys):
+    write("snippets/x/claims.toml", GOAL)
+    measured(small, 1.2)
+    [one] = claims.judged(small, H200, "x")
+    assert one.holds is None and not one.falls_short
+    assert claims.broken(small, H200, "x") == []
+    assert cli.claims(small, [H200], release=True) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "at least 1.9×: missed" in lines[1]
+    assert lines[-4:-1] == [
+        "goals, set before measuring: 0 of 1 met",
+        "  missed: x/a.py:half: at least 1.9×, measured 1.20× on nvidia-h200",
+        "regression gates, set after measuring: 0 of 0 hold",
+    ]
+
+
+def test_a_gate_under_a_missed_goal_is_judged_apart(small, write):
+    write("snippets/x/claims.toml", GOAL + "at_least = 1.1\n")
+    measured(small, 1.2)
+    [one] = claims.judged(small, H200, "x")
+    assert (one.goal, one.holds, one.gate("en"), one.goal_text("zh")) == (
+        "missed",
+        True,
+        "at least 1.1×",
+        "不低于 1.9×",
+    )
+    measured(small, 1.0)
+    assert len(claims.broken(small, H200, "x")) == 1
+
+
+def test_a_goal_is_pending_before_a_gpu_is_asked(small, write):
+    write("snippets/x/a.py", "")
+    write("snippets/x/claims.toml", GOAL)
+    found = claims.everything(small, [H200])
+    assert [one.goal for one in found] == ["pending"] and claims.goals(found) == (0, 0)
+    assert "at least 1.9×: pending" in claims.table(found)
 
 
 # -- pending -------------------------------------------------------------------------------------------------------

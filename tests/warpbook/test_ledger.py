@@ -10,6 +10,7 @@ from recorded import keep, value
 from warpbook.blocks import claim_table, devices, ledger
 from warpbook.blocks.outputs import Outputs
 from warpbook.book import Book, BookError
+from warpbook.exports import plain
 from warpbook.pipeline.extension import parse
 from warpbook.records import records
 from warpbook.records.values import Values, render
@@ -140,6 +141,31 @@ def test_a_choice_of_one_is_none(filled, write):
         write(f"snippets/{article}/claims.toml", CLAIM.partition("[a.slow]")[0])
     # One device, which reached every prediction that is left.
     assert re.findall(r'<select name="(\w+)">', ledger.table(filled, "en", "")) == ["article"]
+
+
+def test_a_goal_stands_beneath_its_number_and_in_the_score(filled, write):
+    goals = CLAIM.replace("at_least", "goal_at_least = 3e12\nat_least").replace(
+        "at_most", "goal_at_most = 2e-6\nat_most"
+    )
+    write("snippets/x/claims.toml", goals)
+    page = Page(filled, filled.docs / "en/x.md")
+    made = claim_table.claim_table(page, "en", "nvidia-h200")
+    rows = cells(made.partition("<details")[0])
+    assert [row[2] for row in rows[1:]] == [
+        "4.00 TB/s goal: at least 3.00 TB/s, met", "2.50 µs goal: at most 2.00 µs, missed",
+    ]  # fmt: skip
+    assert "goal" not in made.partition("<details")[2]
+    assert "off by more. Goals set before measuring: 1 of 2 met.</p>" in made.replace("\u00a0", " ")
+    whole = ledger.table(filled, "zh", "../")
+    assert [row[3] for row in cells(whole)[5:7]] == [
+        "4.00 TB/s 目标：不低于 3.00 TB/s， 达到", "2.50 µs 目标：不高于 2.00 µs， 未达到",
+    ]  # fmt: skip
+    assert 'data-goal="missed"' in whole and '<select name="goal">' in whole
+    assert "测量之前共设定 2 个目标，达到 1 个。" in ledger.scores(filled, "zh").replace("\u00a0", " ")
+    assert "4.00 TB/s goal: at least 3.00 TB/s, met |" in plain.of_html(made).replace("**", "").replace("\u00a0", " ")
+    write("snippets/x/a.py", "CHANGED = 1\n")
+    waiting = cells(claim_table.claim_table(page, "en", "nvidia-h200"))[1]
+    assert waiting[2] == "not yet measured on a GPU goal: at least 3.00 TB/s"
 
 
 def test_a_column_a_device(filled):

@@ -25,7 +25,10 @@ WORDS = {
 
 
 def claim_table(page: Page, language: str, device: str) -> str:
-    """The article's claims: what was predicted, what came out, how good the prediction was; the gates folded below."""
+    """The article's claims: what was predicted, what came out, how good the prediction was and whether a goal was met.
+
+    The gates are folded below.
+    """
     words = ledger.WORDS[language] | WORDS[language]
     found = claims.judged(page.book, device, page.article)
     if not found:
@@ -37,7 +40,8 @@ def claim_table(page: Page, language: str, device: str) -> str:
         return html.escape(hold_together(one.claim.text("text", language)))
 
     rows = [
-        [sentence(one), html.escape(one.shown("predicted")), ledger.measured(one, language),
+        [sentence(one), html.escape(one.shown("predicted")),
+         ledger.measured(one, language) + ledger.goal_mark(one, language),
          ledger.prediction_mark(one, language),
          html.escape(hold_together(sources(one, language, words["published"])) or "–")]
         for one in found

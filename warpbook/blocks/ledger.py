@@ -1,7 +1,8 @@
 """`{{ score }}`, `{{ ledger }}`: every claim of the book on every device: predicted, measured, how good it was.
 
-What a reader can learn from stands first: the score of the predictions, then each of them. The gates, which were set
-after measuring so that a change for the worse is noticed, are a second table, folded.
+What a reader can learn from stands first: the score of the predictions and of the goals, both made before measuring,
+then each of them; a goal stands beneath the number that it is about. The gates, which were set after measuring so that
+a change for the worse is noticed, are a second table, folded.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ WORDS = {
         "published": "Published",
         "measured": "Measured",
         "prediction": "Prediction",
+        "goal": "Goal",
+        "goal_of": "goal: {}",
+        "judged": ", ",
+        "met": "met",
+        "missed": "missed",
         "gate": "Held to",
         "verdict": "Verdict",
         "device": "Device",
@@ -40,6 +46,7 @@ WORDS = {
         "all": "all",
         "score": "{device}: of {all} predictions made before measuring, {close} came within 25 %, {near} within a "
         "factor of 2, and {off} were off by more.",
+        "goals": " Goals set before measuring: {met} of {all} met.",
         "also": " ",
         "waiting": "{pending} claims are not yet measured on a GPU.",
         "gates": "Regression gates: {held} of {all} hold",
@@ -56,6 +63,11 @@ WORDS = {
         "published": "公布值",
         "measured": "实测",
         "prediction": "预测是否准确",
+        "goal": "目标",
+        "goal_of": "目标：{}",
+        "judged": "，",
+        "met": "达到",
+        "missed": "未达到",
         "gate": "检验门槛",
         "verdict": "判定",
         "device": "设备",
@@ -70,6 +82,7 @@ WORDS = {
         "all": "全部",
         "score": "{device}：测量之前共作出 {all} 条预测，其中 {close} 条误差在 25 % 以内，{near} 条相差不到 2 倍，"
         "{off} 条偏差超过 2 倍。",
+        "goals": "测量之前共设定 {all} 个目标，达到 {met} 个。",
         "also": "另",
         "waiting": "有 {pending} 条结论尚未在 GPU 上实测。",
         "gates": "回归门槛：{all} 条中 {held} 条成立",
@@ -94,10 +107,11 @@ def table(book: Book, language: str, root: str) -> str:
     verdicts = {
         kind: words[kind] for kind in ("close", "near", "off", "none", "pending") if kind in map(verdict, found)
     }
-    filters = "".join(
-        select(words[key], key, options, words["all"])
-        for key, options in (("article", articles), ("prediction", verdicts), ("device", devices))
-    )
+    goals: dict[str, str] = {
+        kind: words[kind] for kind in ("met", "missed", "pending") if kind in [one.goal for one in found]
+    }
+    choices = (("article", articles), ("prediction", verdicts), ("goal", goals), ("device", devices))
+    filters = "".join(select(words[key], key, options, words["all"]) for key, options in choices)
     return (
         f'<div class="wb-ledger"{attribute("data-filtered", words["filtered"])}>'
         f'<div class="wb-ledger__filters" hidden>{filters}</div>'
@@ -108,7 +122,7 @@ def table(book: Book, language: str, root: str) -> str:
 
 
 def scores(book: Book, language: str) -> str:
-    """How good the book's predictions were: a line for each device."""
+    """How good the book's predictions were, and how many goals were met: a line for each device."""
     found = claims.everything(book, records.devices(book))
     return "".join(
         f'<p class="wb-score">{html.escape(hold_together(line))}</p>' for line in score_lines(found, language)
@@ -122,18 +136,20 @@ def score_lines(found: list[Judged], language: str) -> list[str]:
 
 
 def score_line(found: list[Judged], language: str) -> str:
-    """How good the predictions were, of claims held against one device."""
+    """How good the predictions were and how many goals were met, of claims held against one device."""
     words, won = WORDS[language], claims.score(found)
     line = words["score"].format(
         device=device_name(found[0], words), all=won.comparable, close=won.close, near=won.near, off=won.off
     )
+    met, judged = claims.goals(found)
     waiting = sum(one.is_pending for one in found)
-    if not waiting:
-        return line
-    waits = str(words["waiting"]).format(pending=waiting)
-    if not won.comparable:  # a new article: there is no score yet
-        return waits
-    return f"{line}{words['also']}{waits}"
+    if waiting and not won.comparable:  # a new article: there is no score yet
+        line = ""
+    if judged:
+        line += words["goals"].format(all=judged, met=met)
+    if waiting:
+        line += (words["also"] if line else "") + words["waiting"].format(pending=waiting)
+    return line.strip()
 
 
 def gates(book: Book, found: list[Judged], language: str) -> str:
@@ -178,7 +194,7 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
         (f'<a href="{root}{address}">{article}</a>' if address else article, None),
         (html.escape(hold_together(one.claim.text("text", language))), None),
         (number(one, "predicted", source), one.claim.predicted),
-        (measured(one, language), one.measured),
+        (measured(one, language) + goal_mark(one, language), one.measured),
         (prediction_mark(one, language), distance(one)),
         (number(one, "published", published), one.claim.published),
         (device, None),
@@ -189,7 +205,8 @@ def row(book: Book, one: Judged, language: str, root: str) -> str:
         f"<td{sort_key(key, '' if i == 4 else one.unit) if i in numeric else ''}>{cell}</td>"
         for i, (cell, key) in enumerate(cells)
     )
-    return f'<tr data-article="{one.article}" data-prediction="{verdict(one)}" data-device="{one.device}">{made}</tr>'
+    kinds = f'data-prediction="{verdict(one)}"' + (f' data-goal="{one.goal}"' if one.goal else "")
+    return f'<tr data-article="{one.article}" {kinds} data-device="{one.device}">{made}</tr>'
 
 
 def measured(one: Judged, language: str) -> str:
@@ -209,6 +226,18 @@ def prediction_mark(one: Judged, language: str) -> str:
     """How good the prediction was, in words and a colour."""
     kind = one.prediction or "none"
     return f'<span class="wb-verdict wb-verdict--{kind}">{WORDS[language][kind]}</span>'
+
+
+def goal_mark(one: Judged, language: str) -> str:
+    """The goal and, once measured, whether it was met: small, beneath the number; nothing without a goal."""
+    words = WORDS[language]
+    if one.goal is None:
+        return ""
+    said = html.escape(hold_together(words["goal_of"].format(one.goal_text(language))))
+    if one.goal != "pending":
+        kind = {"met": "holds", "missed": "short"}[one.goal]
+        said += f'{words["judged"]}<span class="wb-verdict wb-verdict--{kind}">{words[one.goal]}</span>'
+    return f' <small class="wb-goal">{said}</small>'
 
 
 def gate_mark(one: Judged, language: str) -> str:

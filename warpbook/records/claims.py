@@ -10,14 +10,17 @@ or another gate asks for no new measurement, and what is judged is what the file
     predicted = 1.55                           # what a count gave before anything was run; or arithmetic, "892 / 1004"
     source = "warp instructions per block, by a model: 491 against 316"
     source_zh = "每个线程块的线程束指令数（按模型）：491 对 316"
+    goal_at_most = 0.9                         # the goal, set before it was measured
     at_most = 0.95                             # the gate, set once it has been measured
 
 With `counters` (a program and its arguments, which the article's page profiles) the names are those of hardware
 counters, "kernel.metric", of the kernel's first launch there. `published` is what somebody else found, `published_by`
 who, `published_link` where. With `device` the claim is about that device alone, such as a ceiling from its clocks.
 
-Two things are judged. A prediction: within 25 %, within a factor of 2, or off; that is what a reader can learn from.
-And a gate, which is set after a first measurement so that a change for the worse is noticed: a regression test.
+Three things are judged. A prediction: within 25 %, within a factor of 2, or off; that is what a reader can learn from.
+A goal, which is set before a first measurement and stays as it was: met or missed. A missed goal is shown and fails
+nothing. And a gate, which is set after a first measurement so that a change for the worse is noticed: a regression
+test. A goal that was met often becomes the gate, too: the same number under both keys.
 """
 
 from __future__ import annotations
@@ -37,8 +40,8 @@ from warpbook.records import counters, records, schema
 
 CLOSE, NEAR = 1.25, 2.0  # the larger of prediction and measurement over the smaller
 WORDS = {
-    "en": {"at_least": "at least {}", "at_most": "at most {}", "exactly": "exactly {}"},
-    "zh": {"at_least": "不低于 {}", "at_most": "不高于 {}", "exactly": "正好 {}"},
+    "en": {"at_least": "at least {}", "at_most": "at most {}", "exactly": "exactly {}", "and": ", "},
+    "zh": {"at_least": "不低于 {}", "at_most": "不高于 {}", "exactly": "正好 {}", "and": "，"},
 }
 
 
@@ -65,6 +68,8 @@ class Claim:
     published_by: str | None = None
     published_by_zh: str | None = None
     published_link: str | None = None
+    goal_at_least: float | None = None
+    goal_at_most: float | None = None
     at_least: float | None = None
     at_most: float | None = None
 
@@ -81,6 +86,10 @@ class Claim:
     def gates(self) -> tuple[float, ...]:
         return tuple(gate for gate in (self.at_least, self.at_most) if gate is not None)
 
+    @property
+    def goals(self) -> tuple[float, ...]:
+        return tuple(goal for goal in (self.goal_at_least, self.goal_at_most) if goal is not None)
+
     def text(self, key: str, language: str) -> str:
         """Its sentence (`text`), its `source` or `published_by` in the language; English where there is no other."""
         if key == "text":
@@ -89,7 +98,8 @@ class Claim:
 
 
 KEYS = tuple(field.name for field in fields(Claim) if field.name not in ("article", "program", "name"))
-NUMBERS = ("predicted", "published", "at_least", "at_most")
+BOUNDS = ("goal_at_least", "goal_at_most", "at_least", "at_most")
+NUMBERS = ("predicted", "published", *BOUNDS)
 
 
 def file_of(book: Book, article: str) -> Path:
@@ -125,9 +135,14 @@ def of_article(book: Book, article: str) -> list[Claim]:
 def claim_of(table: dict[str, Any], article: str, program: str, name: str, where: str) -> Claim:
     if ("ratio" in table) == ("value" in table):
         raise BookError(f"{where}: give either ratio = [a, b] or value = a")
-    if "predicted" not in table and "at_least" not in table and "at_most" not in table:
-        raise BookError(f"{where}: predict something, or give a gate, at_least or at_most")
+    if not any(key in table for key in ("predicted", *BOUNDS)):
+        raise BookError(
+            f"{where}: predict something, or give a goal, such as goal_at_least, or a gate, such as at_least"
+        )
     numbers = {key: arithmetic(table[key], f"{where}: {key}") for key in NUMBERS if key in table}
+    for low, high in (("goal_at_least", "goal_at_most"), ("at_least", "at_most")):
+        if low in numbers and high in numbers and numbers[low] > numbers[high]:
+            raise BookError(f"{where}: {low} is above {high}, so no number can be between them")
     ratio = {"ratio": tuple(table["ratio"])} if "ratio" in table else {}
     return Claim(article=article, program=f"{article}/{program}.py", name=name, **(table | numbers | ratio))
 
@@ -201,8 +216,17 @@ class Judged:
         return "close" if apart <= CLOSE else "near" if apart <= NEAR else "off"
 
     @property
+    def goal(self) -> str | None:
+        """Whether the goal is "met" or "missed"; "pending" before anything is measured; None without a goal."""
+        if not self.claim.goals:
+            return None
+        if self.measured is None:
+            return "pending"
+        return "met" if within(self.measured, self.claim.goal_at_least, self.claim.goal_at_most) else "missed"
+
+    @property
     def falls_short(self) -> bool:
-        """Whether a gate is missed, or the primary device's fresh record lacks what the claim names."""
+        """Whether a gate (not a goal) is missed, or the primary device's fresh record lacks what the claim names."""
         unknown = self.measured is None and self.device in (PRIMARY, CPU) and not self.is_pending
         return self.holds is False or unknown
 
@@ -219,11 +243,18 @@ class Judged:
         return "–" if number is None else f"{number:g}×" if self.unit == "x" else quantity(number, self.unit)
 
     def gate(self, language: str) -> str:
-        low, high = self.claim.at_least, self.claim.at_most
+        return self.bounds(self.claim.at_least, self.claim.at_most, language)
+
+    def goal_text(self, language: str) -> str:
+        return self.bounds(self.claim.goal_at_least, self.claim.goal_at_most, language)
+
+    def bounds(self, low: float | None, high: float | None, language: str) -> str:
+        """What a number is held to, in words: "at least 0.9×"; "" where it is held to nothing."""
         if low is not None and low == high:
             return WORDS[language]["exactly"].format(self.number(low))
         keys = (("at_least", low), ("at_most", high))
-        return ", ".join(WORDS[language][key].format(self.number(gate)) for key, gate in keys if gate is not None)
+        said = [WORDS[language][key].format(self.number(bound)) for key, bound in keys if bound is not None]
+        return WORDS[language]["and"].join(said)
 
     def shown(self, key: str) -> str:
         """`measured`, or the claim's `predicted` or `published`, as a reader sees it."""
@@ -297,7 +328,10 @@ def measured(claim: Claim, part: dict[str, Any] | None) -> tuple[float | None, s
 
 
 def holds(claim: Claim, number: float) -> bool:
-    low, high = claim.at_least, claim.at_most
+    return within(number, claim.at_least, claim.at_most)
+
+
+def within(number: float, low: float | None, high: float | None) -> bool:
     return (low is None or number >= low) and (high is None or number <= high)  # false for nan
 
 
@@ -322,6 +356,12 @@ def score(found: Iterable[Judged]) -> Score:
     return Score(*(verdicts.count(kind) for kind in ("close", "near", "off")))
 
 
+def goals(found: Iterable[Judged]) -> tuple[int, int]:
+    """How many goals were met, and how many were judged; those that nothing was measured for are left out."""
+    verdicts = [one.goal for one in found]
+    return verdicts.count("met"), verdicts.count("met") + verdicts.count("missed")
+
+
 def broken(book: Book, device: str, article: str) -> list[str]:
     """One line for each claim that the device's record does not bear out."""
     out = []
@@ -338,23 +378,23 @@ def broken(book: Book, device: str, article: str) -> list[str]:
 
 
 def table(found: list[Judged]) -> str:
-    """The claims for a terminal, predictions first; then the score, the regression gates and what is pending."""
+    """The claims for a terminal, predictions first; then the score, goals, regression gates and what is pending."""
     words = {"close": "within 25 %", "near": "within 2×", "off": "off", None: "–"}
     gates = {True: "holds", False: "FALLS SHORT", None: "–"}
     rows = [
         (f"{one.claim.program}:{one.claim.name}", one.shown("predicted"),
-         "pending" if one.is_pending else one.shown("measured"), words[one.prediction], one.gate("en") or "–",
-         gates[one.holds], one.device)
+         "pending" if one.is_pending else one.shown("measured"), words[one.prediction],
+         f"{one.goal_text('en')}: {one.goal}" if one.goal else "–", one.gate("en") or "–", gates[one.holds], one.device)
         for one in found
     ]  # fmt: skip
-    head = ("claim", "predicted", "measured", "prediction", "regression gate", "verdict", "device")
+    head = ("claim", "predicted", "measured", "prediction", "goal", "regression gate", "verdict", "device")
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     lines = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)]
     return "\n".join([*lines, "", *summary(found)])
 
 
 def summary(found: list[Judged]) -> list[str]:
-    """The closing lines: the score on each device, gates, and what waits for a GPU."""
+    """The closing lines: the score on each device, goals and those missed, gates, and what waits for a GPU."""
     out = []
     for device in dict.fromkeys(one.device for one in found):
         its = [one for one in found if one.device == device]
@@ -365,6 +405,14 @@ def summary(found: list[Judged]) -> list[str]:
         )
     if not any(one.measured is not None for one in found):
         out.append("no GPU record, so nothing to judge")
+    met, judged_goals = goals(found)
+    out.append(f"goals, set before measuring: {met} of {judged_goals} met")
+    out += [
+        f"  missed: {one.claim.program}:{one.claim.name}: {one.goal_text('en')}, measured {one.shown('measured')} "
+        f"on {one.device}"
+        for one in found
+        if one.goal == "missed"
+    ]
     gated = [one for one in found if one.holds is not None]
     short = sum(one.falls_short for one in found)
     out.append(

@@ -276,7 +276,7 @@ def run_twice(book: Book, path: Path) -> tuple[dict[str, Any], str, dict[str, An
 
 
 def doubtful(book: Book, program: str, one: Run, two: Run) -> list[str]:
-    """Claims on the program's values whose two runs differ by more than the margin to the gate."""
+    """Claims on the program's values whose two runs differ by more than the margin to the gate or the goal."""
     out = []
     for claim in claims.of_article(book, program.partition("/")[0]):
         if claim.counters or claim.program != program:
@@ -285,7 +285,7 @@ def doubtful(book: Book, program: str, one: Run, two: Run) -> list[str]:
         second, _ = claims.measured(claim, entry_of(two))
         if first is None or second is None:
             continue
-        if any(abs(first - second) > abs(first - gate) for gate in claim.gates):
+        if any(abs(first - second) > abs(first - bound) for bound in (*claim.gates, *claim.goals)):
             out.append(claim.name)
     return out
 
