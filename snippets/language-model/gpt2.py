@@ -156,7 +156,7 @@ def check_steps(rng: np.random.Generator, config: Config, steps: int = 2, rivals
         found = {"ours": (network.loss(), network.named("grad"))}
         found |= {way: ask_torch(network, weights, way).gradients() for way in rivals}
         for who, share in judge(config, weights, tokens, target, found).items():
-            print(f"step {step}, {who}: gradients lose {SHARE * share:.2f} times what rounding must lose")
+            print(f"step {step}, {who}: gradients lose {SHARE * share:.0%} of what rounding must lose")
         before = {name: network.read(name) for name in ("weights", "grad", "m", "v")}
         network.learn(RATE)
         check_update(network, before, f"step {step}")

@@ -23,7 +23,7 @@ def fused() -> ModuleType:
     folders = [str(here().snippets / ARTICLE), str(here().snippets)]
     sys.path[:0] = folders
     try:
-        return importlib.import_module("_fused")
+        return importlib.import_module("_sectors")
     finally:
         for folder in folders:
             sys.path.remove(folder)

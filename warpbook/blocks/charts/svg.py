@@ -84,7 +84,8 @@ def on_axis(number: float, unit: str, base: int = 10) -> str:
         return "0"
     allowed = PREFIXES[4:] if unit == "s" else PREFIXES[:5]
     scale, prefix = next(((s, p) for s, p in allowed if abs(number) * 1.0005 >= s), allowed[-1])
-    return f"{number / scale:.4g}{BLANK}{prefix}{unit.removeprefix('1')}"
+    shown = unit.removeprefix("1").replace("flop", "FLOP")  # FLOP/s, as everybody writes
+    return f"{number / scale:.4g}{BLANK}{prefix}{shown}"
 
 
 def in_table(number: float, unit: str) -> str:
