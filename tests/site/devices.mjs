@@ -38,6 +38,9 @@ async function choosing() {
   same("charts of the H100 at first", first.chart, [false]);
 
   await page.click(".wb-switch button[data-device=nvidia-h100]");
+  // Charts follow a little after the numbers; what does not come is named below.
+  const ofH100 = () => [...document.querySelectorAll(".wb-chart figcaption")].some((c) => c.checkVisibility() && c.innerText.includes("H100"));
+  await page.waitForFunction(ofH100, null, { timeout: 5000 }).catch(() => {});
   const chosen = await shown(page);
   same("numbers of the H100", chosen.numbers, ["3.00\u00a0TB/s", "3.00\u00a0TB/s"]);
   same("tooltips", chosen.tips, ["NVIDIA H200: 4.00\u00a0TB/s", "the device you chose has no such number"]);
