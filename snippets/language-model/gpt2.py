@@ -53,7 +53,8 @@ def check_product(rng: np.random.Generator, kernels: Kernels, of: str, name: str
     to = cuda.to_device(out)
     cuda.memset_d8(to, 0xFF, out.nbytes)  # all bits one: NaN
     matrices = [Matrix(int(one), *shape) for one, shape in zip(at, (a_shape, b_shape), strict=True)]
-    kernels.gemm(of, name, *matrices, to, parts=parts)
+    left = {"sums": to} if of == "weight" else {"out": Matrix(int(to), m, n)}
+    kernels.gemm(of, name, *matrices, **left, parts=parts)
     cuda.memcpy_dtoh(out, to)
     got = out.sum(0, dtype=np.float64) if kind is np.float32 else from_bf16(out[0])
     return wb.check(got, a @ b, bound, f"{of}: {m} x {n}, sums of {k} in {parts} parts")
