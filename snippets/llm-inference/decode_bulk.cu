@@ -7,6 +7,9 @@
 #ifndef EVICT
 #define EVICT 0  // 1: the L2 gives up these lines first
 #endif
+#ifndef SPREAD
+#define SPREAD 1  // 0: half as many banks for each load from shared memory
+#endif
 
 constexpr int TILE = 16;                               // keys that a warp takes at once, with their values
 constexpr int CHUNKS = HEAD / 32, SLICES = HEAD / 64;  // 16 bytes per lane of a key, and of a value
@@ -25,7 +28,7 @@ __device__ __forceinline__ void barrier_init(unsigned at, int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
 }
 __device__ __forceinline__ void barrier_init_done() {  // the copy engine sees the barriers, too
-    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 __device__ __forceinline__ void barrier_expect(unsigned at, int bytes) {  // arrives; so many bytes are still to come
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
@@ -128,7 +131,7 @@ __device__ unsigned word(uint4 four, int i) { return i == 0 ? four.x : i == 1 ? 
 struct Rows {
     uint4 q[CHUNKS];  // row g, elements 32 c + 8 t …
     float m = LEAST, s = 0;
-    float o[4 * SLICES][4] = {};  // of slice h, mma i: elements 64 h + 8 g + 2 i, + 1 of queries 2 t, 2 t + 1
+    float o[4 * SLICES][4] = {};  // of slice h, mma i: elements 8 (SLICES g + h) + 2 i, + 1 of queries 2 t, 2 t + 1
 };
 
 // Scores of the tile's keys: of query g for keys 4 t to 4 t + 3 of the tile.
@@ -183,10 +186,36 @@ __device__ void add_values(Rows& rows, const float (&weight)[4], const uint4 (&v
 // --8<-- [end:tile]
 
 // --8<-- [start:drain]
+__device__ void swap_if(bool odd, uint4& a, uint4& b) {
+    const uint4 was = a;
+    a.x = odd ? b.x : a.x, a.y = odd ? b.y : a.y, a.z = odd ? b.z : a.z, a.w = odd ? b.w : a.w;
+    b.x = odd ? was.x : b.x, b.y = odd ? was.y : b.y, b.z = odd ? was.z : b.z, b.w = odd ? was.w : b.w;
+}
+
+// Rows lie 256 (or 128) bytes apart, so the same piece of every row is in the same banks. Of each pair of pieces, lanes
+// of odd rows therefore load the second first: eight lanes, which load at once, meet in twice as many banks.
+__device__ void load_tile(const uint4* keys, const uint4* values, uint4 (&k)[2 * CHUNKS], uint4 (&v)[4 * SLICES]) {
+    constexpr int PER_ROW = HEAD / 8;  // 16 bytes each
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const bool odd_key = SPREAD && g % 2, odd_value = SPREAD && SLICES > 1 && t % 2;
+#pragma unroll
+    for (int i = 0; i < 2 * CHUNKS; i++)
+        k[i] = keys[(g / 2 * 4 + i / CHUNKS * 2 + g % 2) * PER_ROW + (i % CHUNKS ^ odd_key) * 4 + t];
+#pragma unroll
+    for (int i = 0; i < 4 * SLICES; i++)
+        v[i] = values[(4 * t + i / SLICES) * PER_ROW + g * SLICES + (i % SLICES ^ odd_value)];
+#pragma unroll
+    for (int i = 0; i < 2 * CHUNKS; i += 2) swap_if(odd_key, k[i], k[i + 1]);
+    if constexpr (SLICES > 1) {
+#pragma unroll
+        for (int i = 0; i < 4 * SLICES; i += 2) swap_if(odd_value, v[i], v[i + 1]);
+    }
+}
+
 // The team takes what comes: warp w the tiles w, w + TEAM, … of each stage.
 __device__ void drain(Rows& rows, uint4* ring, Barriers& barriers, int from, int to, float scale) {
     constexpr int PER_ROW = HEAD / 8;  // 16 bytes each
-    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int lane = threadIdx.x % 32;
     int stage = 0, phase = 0;
     for (int base = from; base < to; base += KEYS) {
         barrier_wait(shared_address(barriers.full + stage), phase);
@@ -202,12 +231,8 @@ __device__ void drain(Rows& rows, uint4* ring, Barriers& barriers, int from, int
                 __syncwarp();
             }
             uint4 k[2 * CHUNKS], v[4 * SLICES];
-#pragma unroll
-            for (int i = 0; i < 2 * CHUNKS; i++)
-                k[i] = keys[(g / 2 * 4 + i / CHUNKS * 2 + g % 2) * PER_ROW + i % CHUNKS * 4 + t];
-#pragma unroll
-            for (int i = 0; i < 4 * SLICES; i++) v[i] = values[(4 * t + i / SLICES) * PER_ROW + i % SLICES * 8 + g];
             float x[4];
+            load_tile(keys, values, k, v);
             score(rows, k, x, left, scale);
             weigh(rows, x);
             if (turn == KEYS / TILE / TEAM - 1) {
@@ -234,7 +259,6 @@ __device__ void attend_rows(const __half* q, const __half* keys, const __half* v
     __shared__ bool last;
     const int row = blockIdx.y, part = blockIdx.z, parts = gridDim.z, from = part * chunk, to = min(n, from + chunk),
               used = (n + chunk - 1) / chunk;
-    if (from >= n) return;  // of a shorter sequence
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const size_t first = (size_t)row * heads + blockIdx.x * QUERIES;             // query head
     float (*sums)[QUERIES][HEAD] = reinterpret_cast<float (*)[QUERIES][HEAD]>(ring);  // of each warp, in the end
@@ -245,6 +269,7 @@ __device__ void attend_rows(const __half* q, const __half* keys, const __half* v
         }
         barrier_init_done();
     }
+    if (from >= n) return;  // of a shorter sequence; asked late, while the length is still on its way
     __syncthreads();
     if (warp == TEAM) {
         fill<page>(shared_address(ring), barriers, keys, values, where, from, to);
@@ -261,7 +286,7 @@ __device__ void attend_rows(const __half* q, const __half* keys, const __half* v
                 float a = rows.o[i][b] + __shfl_xor_sync(ALL, rows.o[i][b], 2);  // and what rounding took
                 float c = rows.o[i][2 + b] + __shfl_xor_sync(ALL, rows.o[i][2 + b], 2);
                 if (2 * t + b < QUERIES)
-                    *(float2*)&sums[warp][2 * t + b][i / 4 * 64 + g * 8 + i % 4 * 2] = make_float2(a, c);
+                    *(float2*)&sums[warp][2 * t + b][(g * SLICES + i / 4) * 8 + i % 4 * 2] = make_float2(a, c);
             }
         if (t == 0 && g < QUERIES) states[warp][g] = {rows.m, rows.s};
     }
