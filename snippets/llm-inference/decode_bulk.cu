@@ -16,8 +16,8 @@ constexpr int CHUNKS = HEAD / 32, SLICES = HEAD / 64;  // 16 bytes per lane of a
 constexpr int ROW = HEAD * 2;                          // bytes of a key
 constexpr int STAGE = 2 * KEYS * ROW;                  // bytes: keys, then values
 constexpr int BLOCK = 32 * (TEAM + 1);
-constexpr int AT_ONCE = 16;                     // parts that a thread loads at once to merge them
-constexpr float HEADROOM = 15, AFTER = 7;       // powers of two by which a weight may exceed 1
+constexpr int AT_ONCE = 16;                // parts that a thread loads at once to merge them
+constexpr float HEADROOM = 15, AFTER = 7;  // powers of two by which a weight may exceed 1
 static_assert(QUERIES <= 4 && HEAD % 64 == 0, "eight columns: four queries, each with what rounding took");
 static_assert(KEYS % (TILE * TEAM) == 0, "every warp has as many tiles of a stage");
 
@@ -73,8 +73,8 @@ template <int page>
 __device__ void fill(unsigned ring, Barriers& barriers, const __half* keys, const __half* values, Cache<page> where,
                      int from, int to) {
     constexpr int PIECE = page && page < KEYS ? page : KEYS;  // keys that lie one after the other
-    constexpr int PIECES = KEYS / PIECE;                  // per stage, one per lane
-    constexpr int TURNS = 32 / PIECES;                    // stages for which the warp looks up pages at once
+    constexpr int PIECES = KEYS / PIECE;                      // per stage, one per lane
+    constexpr int TURNS = 32 / PIECES;                        // stages for which the warp looks up pages at once
     static_assert(PIECES <= 32);
     const int lane = threadIdx.x % 32;
     auto look_up = [&](int base) {
@@ -236,6 +236,7 @@ __device__ void drain(Rows& rows, uint4* ring, Barriers& barriers, int from, int
             score(rows, k, x, left, scale);
             weigh(rows, x);
             if (turn == KEYS / TILE / TEAM - 1) {
+                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // read before the engine writes again
                 __syncwarp();
                 if (lane == 0) barrier_arrive(shared_address(barriers.empty + stage));
             }
@@ -260,7 +261,7 @@ __device__ void attend_rows(const __half* q, const __half* keys, const __half* v
     const int row = blockIdx.y, part = blockIdx.z, parts = gridDim.z, from = part * chunk, to = min(n, from + chunk),
               used = (n + chunk - 1) / chunk;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const size_t first = (size_t)row * heads + blockIdx.x * QUERIES;             // query head
+    const size_t first = (size_t)row * heads + blockIdx.x * QUERIES;                  // query head
     float (*sums)[QUERIES][HEAD] = reinterpret_cast<float (*)[QUERIES][HEAD]>(ring);  // of each warp, in the end
     if (threadIdx.x == 32 * TEAM) {
         for (int i = 0; i < STAGES; i++) {
@@ -366,9 +367,9 @@ __global__ void __launch_bounds__(BLOCK, RESIDENT)
 }
 
 __global__ void __launch_bounds__(BLOCK, RESIDENT)
-    decode_bulk_paged(const __half* q, const __half* keys, const __half* values, const int* tables,
-                      const int* sequence, const int* length, float* o, float2* stats, __half* out, unsigned* done,
-                      int heads, int most, int chunk, float scale) {
+    decode_bulk_paged(const __half* q, const __half* keys, const __half* values, const int* tables, const int* sequence,
+                      const int* length, float* o, float2* stats, __half* out, unsigned* done, int heads, int most,
+                      int chunk, float scale) {
     const int row = blockIdx.y, head = blockIdx.x;
     const Cache<PAGE> where(tables, sequence[row], most, heads / QUERIES, head);
     attend_rows<PAGE>(q, keys, values, where, length[row], o, stats, out, done, heads, chunk, scale);
