@@ -13,7 +13,7 @@ from pycuda import compiler
 Arrays = dict[str, np.ndarray]
 HEAD = 64  # channels of a head, and columns of a box that the copy engine fetches
 ROWS, COLUMNS = 128, 256  # of a tile of a product
-STAGES, PARTS = 4, 1024
+STAGES, PARTS = 3, 1024
 A_HEADS, B_HEADS, C_HEADS = 1, 2, 4
 LOG2E = 1.4426950408889634
 BETA, BETA2, TINY, DECAY, CLIP = 0.9, 0.95, 1e-8, 0.1, 1.0
@@ -156,17 +156,18 @@ class Kernels:
         self.processors = cuda.Context.get_device().get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
         self.launches = 0
         self.heads = np.array([c.heads, c.context, c.batch], np.int32)
-        threads = 1024 if c.padded > 8192 else 64
-        layers = {"WIDTH": c.width, "THREADS": threads, "PACKS": -(-c.padded // (8 * threads))}
+        self.threads = 640 if c.padded > 8192 else 64  # of a row of logits
+        layers = {"WIDTH": c.width, "THREADS": self.threads}
         self.modules = {
-            "forward": module("language-model/gpt2_gemm.cu", DOWN_A=0, DOWN_B=0, STAGES=STAGES, BN=COLUMNS),
-            "input": module("language-model/gpt2_gemm.cu", DOWN_A=0, DOWN_B=1, STAGES=STAGES, BN=COLUMNS),
-            "weight": module("language-model/gpt2_gemm.cu", DOWN_A=1, DOWN_B=1, STAGES=STAGES, BN=COLUMNS),
+            "forward": module("language-model/gpt2_gemm.cu", DOWN_A=0, DOWN_B=0, STAGES=STAGES),
+            "input": module("language-model/gpt2_gemm.cu", DOWN_A=0, DOWN_B=1, STAGES=STAGES),
+            "weight": module("language-model/gpt2_gemm.cu", DOWN_A=1, DOWN_B=1, STAGES=STAGES),
             "layers": module("language-model/gpt2.cu", **layers),
             "attention": module("language-model/gpt2_attention.cu", HEAD=HEAD, WARPS=4),
             "step": module("language-model/gpt2_step.cu", PARTS=PARTS),
         }
         self.functions: dict[tuple[str, str], Any] = {}
+        self.watched: list[tuple[str, cuda.Event, cuda.Event]] | None = None  # a list: with each launch's name and time
         self.tables: dict[str, dict[Matrix, int]] = {}
 
     def launch(self, of: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: object,
@@ -177,7 +178,11 @@ class Kernels:
             if shared > 48 * 1024:
                 function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
         exact = [np.int32(a) if type(a) is int else np.float32(a) if type(a) is float else a for a in arguments]
+        if self.watched is not None:
+            self.watched.append((name, cuda.Event().record(), cuda.Event()))
         self.functions[of, name](*exact, grid=grid, block=block, shared=shared)
+        if self.watched is not None:
+            self.watched[-1][2].record()
         self.launches += 1
 
     def number(self, of: str, matrix: Matrix) -> int:
@@ -192,17 +197,22 @@ class Kernels:
         return known[matrix]
 
     # --8<-- [start:gemm]
-    def gemm(self, of: str, name: str, a: Matrix, b: Matrix, out: Any, bias: Any = None, other: Any = None,
-             c_heads: bool = False, parts: int = 1) -> None:  # fmt: skip
-        """A product in one of the three layouts: what M, N and K are follows from the matrices."""
+    def gemm(self, of: str, name: str, a: Matrix, b: Matrix, out: Matrix | None = None, bias: Any = None,
+             other: Matrix | None = None, sums: Any = None, parts: int = 1, code: str = "") -> None:  # fmt: skip
+        """A product in one of the three layouts: what M, N and K are follows from the matrices.
+
+        Into `out`, or in fp32 into `sums`, a part of K behind the other. `other` has the shape of `out`. `code` is the
+        module that has the kernel, if it is not the layout's own.
+        """
         m, k = (a.columns, a.rows) if of == "weight" else (a.rows, a.columns)
         n = b.rows if of == "forward" else b.columns
-        tiles = -(-m // ROWS) * -(-n // COLUMNS)
-        lies = A_HEADS * a.in_heads + B_HEADS * b.in_heads + C_HEADS * c_heads
-        pointers = [np.uintp(0) if one is None else one for one in (out, bias, other)]
-        given = self.number(of, a), self.number(of, b), *pointers, m, n, k, lies, self.heads
-        shared = STAGES * (ROWS + COLUMNS) * 128
-        self.launch(of, name, (tiles, parts), (384, 1, 1), *given, shared=shared)
+        blocks = min(self.processors, -(-m // ROWS) * -(-n // COLUMNS) * parts)
+        lies = A_HEADS * a.in_heads + B_HEADS * b.in_heads + C_HEADS * (out is not None and out.in_heads)
+        matrices = [0 if one is None else self.number(code or of, one) for one in (a, b, out, other)]
+        pointers = [np.uintp(0) if one is None else one for one in (bias, sums)]
+        shared = (STAGES * (ROWS + COLUMNS) + ROWS * COLUMNS // 64) * 128
+        self.launch(code or of, name, (blocks, 1), (384, 1, 1), *matrices, *pointers, m, n, k, parts, lies, self.heads,
+                    shared=shared)  # fmt: skip
 
     # --8<-- [end:gemm]
 
@@ -220,7 +230,7 @@ class Network(Kernels):
             self.places[name], self.count = self.count, self.count + int(np.prod(shape))
         self.decaying = self.places["gain_a0"]
         rows, d, v, real, bits, word = config.rows, config.width, config.padded, np.float32, np.uint16, np.int32
-        self.lines = 8 * max(1, min(rows // 32, 2 * self.processors))
+        self.lines = max(1, min(rows // 32, 2 * self.processors))  # blocks of norm_backward
         self.chunks = max(1, min(rows // 64, 32))
         work = max(m * n * self.parts(m, n, rows) for m, n in config.products)
         self.kinds: dict[str, tuple[int, Any]] = dict.fromkeys(("weights", "grad", "m", "v"), (self.count, real))
@@ -287,29 +297,25 @@ class Network(Kernels):
     # --- Layers ---
 
     # --8<-- [start:layers]
-    def linear(self, kind: str, x: Matrix, name: str, out: str, other: str | None = None, heads: bool = False) -> None:
-        beside = None if other is None else self.at[other]
-        self.gemm("forward", kind, x, self.weight(name), self.at[out], self.copy(f"bias_{name}"), beside, heads)
+    def linear(self, kind: str, x: Matrix, name: str, out: Matrix, other: Matrix | None = None) -> None:
+        self.gemm("forward", kind, x, self.weight(name), out, self.copy(f"bias_{name}"), other)
 
-    def linear_backward(self, dy: Matrix, x: Matrix, name: str, dx: str, before: str | None = None,
-                        heads: bool = False) -> None:  # fmt: skip
+    def linear_backward(self, dy: Matrix, x: Matrix, name: str, dx: Matrix, before: Matrix | None = None) -> None:
         """Gradients of the bias, of the weight, and of x; through GELU if `before` is what went into it."""
         self.bias_backward(dy, f"bias_{name}")
         self.weight_backward(dy, x, name)
-        if before is None:
-            self.gemm("input", "input_backward", dy, self.weight(name), self.at[dx], c_heads=heads)
-        else:
-            self.gemm("input", "input_backward_gelu", dy, self.weight(name), self.at[dx], None, self.at[before])
+        kind = "input_backward" if before is None else "input_backward_gelu"
+        self.gemm("input", kind, dy, self.weight(name), dx, other=before)
 
     def weight_backward(self, dy: Matrix, x: Matrix, name: str) -> None:
         """Parts of the sum over the tokens, then their sum, where tiles alone would leave processors idle."""
         (m, n), parts = self.config.shapes[name], self.parts(*self.config.shapes[name], self.config.rows)
-        out = self.grad(name) if parts == 1 else self.at["parts"]
-        self.gemm("weight", "weight_backward", dy, x, out, parts=parts)
+        sums = self.grad(name) if parts == 1 else self.at["parts"]
+        self.gemm("weight", "weight_backward", dy, x, sums=sums, parts=parts)
         if parts > 1:
             count = m * n
             grid = (-(-count // 1024), 1)
-            self.launch("layers", "add_parts", grid, (256, 1, 1), out, self.grad(name), parts, count)
+            self.launch("layers", "add_parts", grid, (256, 1, 1), sums, self.grad(name), parts, count)
 
     def bias_backward(self, dy: Matrix, name: str) -> None:
         n, partial = dy.columns, self.at["partial"]
@@ -328,8 +334,7 @@ class Network(Kernels):
         partial, d = self.at["partial"], self.config.width
         moments = self.at[f"mean{kept}"], self.at[f"scale{kept}"]
         arguments = self.at["dn"], self.at[x], self.copy(f"gain{name}"), *moments, self.at["dx"], partial
-        grid = (self.lines // 8, 1)
-        self.launch("layers", "norm_backward", grid, (32, 8, 1), *arguments, self.config.rows, int(more))
+        self.launch("layers", "norm_backward", (self.lines, 1), (32, 8, 1), *arguments, self.config.rows, int(more))
         both = (-(-d // 32), 2)
         self.launch("layers", "add_lines", both, (32, 32, 1), partial, self.grad(f"gain{name}"), self.lines, d)
 
@@ -352,7 +357,7 @@ class Network(Kernels):
         lines, delta, dq_dk_dv = c.rows * c.heads, self.at["delta"], self.parts_of_heads("dqkv")
         block, grid = (128, 1, 1), (-(-c.context // 64), c.batch * c.heads)
         out, up = self.at[f"out{k}"], self.at["dout"]
-        self.launch("attention", "backward_mma_delta", (-(-lines // 4), 1), block, out, up, delta, lines)
+        self.launch("layers", "attention_delta", (-(-lines // 32), 1), (256, 1, 1), out, up, delta, lines)
         given = *self.parts_of_heads(f"qkv{k}"), up, self.at[f"lse{k}"], delta
         shared = 2 * (2 * 64 * 2 * HEAD + 2 * 64 * 4)
         rest = c.context, scale, 1
@@ -376,35 +381,40 @@ class Network(Kernels):
         tables = self.copy("tokens"), self.copy("positions"), self.at["batch"], self.at[stream[0]]
         self.launch("layers", "embed", (rows // 8, 1), (32, 8, 1), *tables, rows, c.context)
         for k in range(c.layers):
+            before, middle, after = (self.tensor(name, d) for name in (stream[k], f"middle{k}", stream[k + 1]))
+            act = self.tensor(f"act{k}", 4 * d)
             self.norm(f"x{k}", f"_a{k}", f"n_a{k}", f"_a{k}")
-            self.linear("linear", self.tensor(f"n_a{k}", d), f"qkv{k}", f"qkv{k}", heads=True)
+            self.linear("linear", self.tensor(f"n_a{k}", d), f"qkv{k}", self.tensor(f"qkv{k}", 3 * d, True))
             self.attention(k)
-            self.linear("linear_residual", self.tensor(f"out{k}", d, True), f"join{k}", f"middle{k}", f"x{k}")
+            self.linear("linear_residual", self.tensor(f"out{k}", d, True), f"join{k}", middle, before)
             self.norm(f"middle{k}", f"_m{k}", f"n_m{k}", f"_m{k}")
-            self.linear("linear_gelu", self.tensor(f"n_m{k}", d), f"up{k}", f"act{k}", f"before{k}")
-            self.linear("linear_residual", self.tensor(f"act{k}", 4 * d), f"down{k}", stream[k + 1], f"middle{k}")
+            self.linear("linear_gelu", self.tensor(f"n_m{k}", d), f"up{k}", act, self.tensor(f"before{k}", 4 * d))
+            self.linear("linear_residual", act, f"down{k}", after, middle)
         self.norm("x", "", "n", "")
-        self.gemm("forward", "logits", self.tensor("n", d), self.weight("tokens"), self.at["logits"])
+        logits = self.tensor("logits", c.padded)
+        self.gemm("forward", "logits", self.tensor("n", d), self.weight("tokens"), logits)
 
     # --8<-- [end:forward]
 
     # --8<-- [start:backward]
     def backward(self) -> None:
         c, rows, d = self.config, self.config.rows, self.config.width
-        block = (1024 if c.padded > 8192 else 64, 1, 1)
         arguments = self.at["logits"], self.at["target"], self.at["loss"], c.vocabulary, c.padded, 1 / rows
-        self.launch("layers", "classify_backward", (rows, 1), block, *arguments)
-        dlogits, dx, dqkv = self.tensor("logits", c.padded), self.tensor("dx", d), self.tensor("dqkv", 3 * d, True)
+        block, shared = (self.threads, 1, 1), 2 * c.padded
+        self.launch("layers", "classify_backward", (rows, 1), block, *arguments, shared=shared)
+        dlogits, dx, dn = self.tensor("logits", c.padded), self.tensor("dx", d), self.tensor("dn", d)
+        dact, dqkv, dout = self.tensor("dact", 4 * d), self.tensor("dqkv", 3 * d, True), self.tensor("dout", d, True)
         self.weight_backward(dlogits, self.tensor("n", d), "tokens")
-        self.gemm("input", "input_backward", dlogits, self.weight("tokens"), self.at["dn"])
+        self.gemm("input", "input_backward", dlogits, self.weight("tokens"), dn)
         self.norm_backward("x", "", "", more=False)
         for k in reversed(range(c.layers)):
-            self.linear_backward(dx, self.tensor(f"act{k}", 4 * d), f"down{k}", "dact", before=f"before{k}")
-            self.linear_backward(self.tensor("dact", 4 * d), self.tensor(f"n_m{k}", d), f"up{k}", "dn")
+            before = self.tensor(f"before{k}", 4 * d)
+            self.linear_backward(dx, self.tensor(f"act{k}", 4 * d), f"down{k}", dact, before)
+            self.linear_backward(dact, self.tensor(f"n_m{k}", d), f"up{k}", dn)
             self.norm_backward(f"middle{k}", f"_m{k}", f"_m{k}")
-            self.linear_backward(dx, self.tensor(f"out{k}", d, True), f"join{k}", "dout", heads=True)
+            self.linear_backward(dx, self.tensor(f"out{k}", d, True), f"join{k}", dout)
             self.attention_backward(k)
-            self.linear_backward(dqkv, self.tensor(f"n_a{k}", d), f"qkv{k}", "dn")
+            self.linear_backward(dqkv, self.tensor(f"n_a{k}", d), f"qkv{k}", dn)
             self.norm_backward(f"x{k}", f"_a{k}", f"_a{k}")
         arguments = self.at["dx"], self.at["order"], self.at["begin"], self.grad("tokens")
         self.launch("layers", "embed_backward", (c.padded, 1), (128, 1, 1), *arguments)

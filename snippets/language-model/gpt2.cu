@@ -3,13 +3,13 @@
 //   embed, embed_backward, position_backward   tokens and positions
 //   norm_forward, norm_backward                LayerNorm; a warp has a row of WIDTH channels in registers
 //   column_sums, add_lines                     gradients of biases and gains: partial sums, then their sums in a fixed order
+//   attention_delta                            what attention's backward pass needs of each row
 //   classify_backward                          a row of logits becomes its gradient in place; the loss of the row
 //
 // No kernel has an atomic: each run gives the same bits.
 #ifndef WIDTH
-#define WIDTH 768     // channels, a multiple of 64
-#define THREADS 1024  // of a row of logits
-#define PACKS 7       // of eight logits in a thread's registers: 8 * PACKS * THREADS is at least the row
+#define WIDTH 768    // channels, a multiple of 64
+#define THREADS 640  // of a row of logits
 #endif
 #include "gpt2.cuh"
 
@@ -58,6 +58,23 @@ struct Row {
     }
 };
 
+// The same as they lie in memory, at half the registers; zeros if not `wanted`.
+struct Packs {
+    Eight v[SHARE] = {};
+
+    __device__ Packs(const bf16* from, bool wanted = true) {
+#pragma unroll
+        for (int k = 0; k < SHARE; ++k)
+            if (Row::exists(k) && wanted) v[k] = *(const Eight*)(from + Row::at(k));
+    }
+    // What was computed from them is computed again: keeping it would take twice the registers.
+    __device__ void recompute() {
+#pragma unroll
+        for (int k = 0; k < SHARE; ++k)
+            for (__nv_bfloat162& two : v[k].v) asm volatile("" : "+r"(*(unsigned*)&two));
+    }
+};
+
 extern "C" {
 
 // --8<-- [start:embed]
@@ -93,75 +110,86 @@ __global__ void position_backward(const bf16* dx, float* dpositions, int sequenc
 // --8<-- [end:embed]
 
 // --8<-- [start:norm]
-__global__ void norm_forward(const bf16* x, const bf16* gain, const bf16* bias, bf16* y, float* mean, float* scale,
-                             int rows) {
+__global__ void __launch_bounds__(256, 4)
+    norm_forward(const bf16* x, const bf16* gain, const bf16* bias, bf16* y, float* mean, float* scale, int rows) {
     const int row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= rows) return;
-    Row s(x + (size_t)row * WIDTH);
-    float m = 0, squares = 0;
+    Packs s(x + (size_t)row * WIDTH);
+    const Packs g(gain), b(bias);
+    float m = 0, squares = 0, v[8], gains[8], biases[8];
 #pragma unroll
-    for (int k = 0; k < SHARE; ++k)
-        for (float v : s.v[k]) m += v;
+    for (int k = 0; k < SHARE; ++k) {
+        s.v[k].open(v);
+        for (float one : v) m += one;
+    }
     m = sum_of_warp(m) / WIDTH;
+    s.recompute();
 #pragma unroll
-    for (int k = 0; k < SHARE; ++k)
-        for (float& v : s.v[k]) {
-            v = Row::exists(k) ? v - m : 0;
-            squares += v * v;
-        }
+    for (int k = 0; k < SHARE; ++k) {
+        s.v[k].open(v);
+        for (float one : v)
+            if (Row::exists(k)) squares += (one - m) * (one - m);
+    }
     const float f = rsqrtf(sum_of_warp(squares) / WIDTH + EPSILON);
-    Row g(gain), b(bias);
+    s.recompute();
 #pragma unroll
-    for (int k = 0; k < SHARE; ++k)
-        for (int i = 0; i < 8; ++i) s.v[k][i] = s.v[k][i] * f * g.v[k][i] + b.v[k][i];
-    s.store(y + (size_t)row * WIDTH);
+    for (int k = 0; k < SHARE; ++k) {
+        s.v[k].open(v), g.v[k].open(gains), b.v[k].open(biases);
+        for (int i = 0; i < 8; ++i) v[i] = (v[i] - m) * f * gains[i] + biases[i];
+        s.v[k].close(v);
+        if (Row::exists(k)) *(Eight*)(y + (size_t)row * WIDTH + Row::at(k)) = s.v[k];
+    }
     if (threadIdx.x == 0) mean[row] = m, scale[row] = f;
 }
 
-// Each warp has every so many-th row. What comes through the layer is added to the stream's gradient if `more`; the sums for
-// gain and bias of its rows are a line of `partial`, those of the biases behind all those of the gains.
-__global__ void norm_backward(const bf16* dy, const bf16* x, const bf16* gain, const float* mean, const float* scale,
-                              bf16* dx, float* partial, int rows, int more) {
-    const int line = blockIdx.x * blockDim.y + threadIdx.y, lines = gridDim.x * blockDim.y;
+// Eight warps have every so many-th row each. What comes through the layer is added to the stream's gradient if `more`. A block's
+// sums for the gain are a line of `partial`, and those for the bias a line behind all those.
+__global__ void __launch_bounds__(256, 2)
+    norm_backward(const bf16* dy, const bf16* x, const bf16* gain, const float* mean, const float* scale, bf16* dx,
+                  float* partial, int rows, int more) {
+    __shared__ float sums[8][256];
     float dgain[SHARE][8] = {}, dbias[SHARE][8] = {};
-    Row g(gain);
-    for (int row = line; row < rows; row += lines) {
-        Row d(dy + (size_t)row * WIDTH), s(x + (size_t)row * WIDTH);
+    Packs g(gain);
+    for (int row = blockIdx.x * 8 + threadIdx.y; row < rows; row += gridDim.x * 8) {
+        const size_t at = (size_t)row * WIDTH;
+        Packs d(dy + at), s(x + at);  // as bf16 until they are needed: all loads are under way at once
+        Packs to(dx + at, more);
         const float m = mean[row], f = scale[row];
-        float level = 0, tilt = 0;
+        float level = 0, tilt = 0, v[8], up[8], gains[8];
 #pragma unroll
-        for (int k = 0; k < SHARE; ++k)
+        for (int k = 0; k < SHARE; ++k) {
+            s.v[k].open(v), d.v[k].open(up), g.v[k].open(gains);
             for (int i = 0; i < 8; ++i) {
-                const float unit = (s.v[k][i] - m) * f, up = d.v[k][i];
-                dgain[k][i] += up * unit;
-                dbias[k][i] += up;
-                s.v[k][i] = unit;
-                d.v[k][i] = up * g.v[k][i];
-                level += d.v[k][i];
-                tilt += d.v[k][i] * unit;
+                const float unit = (v[i] - m) * f;
+                dgain[k][i] += up[i] * unit;
+                dbias[k][i] += up[i];
+                level += up[i] * gains[i];
+                tilt += up[i] * gains[i] * unit;
             }
+        }
         level = sum_of_warp(level) / WIDTH;
         tilt = sum_of_warp(tilt) / WIDTH;
-        bf16* to = dx + (size_t)row * WIDTH;
-        if (more) {
-            Row around(to);
+        d.recompute(), s.recompute(), g.recompute();
 #pragma unroll
-            for (int k = 0; k < SHARE; ++k)
-                for (int i = 0; i < 8; ++i) d.v[k][i] = around.v[k][i] + f * (d.v[k][i] - level - s.v[k][i] * tilt);
-        } else {
-#pragma unroll
-            for (int k = 0; k < SHARE; ++k)
-                for (int i = 0; i < 8; ++i) d.v[k][i] = f * (d.v[k][i] - level - s.v[k][i] * tilt);
+        for (int k = 0; k < SHARE; ++k) {
+            float around[8];
+            s.v[k].open(v), d.v[k].open(up), g.v[k].open(gains), to.v[k].open(around);
+            for (int i = 0; i < 8; ++i) around[i] = around[i] + f * (up[i] * gains[i] - level - (v[i] - m) * f * tilt);
+            to.v[k].close(around);
+            if (Row::exists(k)) *(Eight*)(dx + at + Row::at(k)) = to.v[k];
         }
-        d.store(to);
     }
 #pragma unroll
-    for (int k = 0; k < SHARE; ++k)
-        if (Row::exists(k))
-            for (int i = 0; i < 8; ++i) {
-                partial[(size_t)line * WIDTH + Row::at(k) + i] = dgain[k][i];
-                partial[(size_t)(lines + line) * WIDTH + Row::at(k) + i] = dbias[k][i];
-            }
+    for (int part = 0; part < 2 * SHARE; ++part) {  // 256 columns of the gain's sums or of the bias's
+        const int k = part / 2, column = threadIdx.y * 32 + threadIdx.x;
+        for (int i = 0; i < 8; ++i) sums[threadIdx.y][threadIdx.x * 8 + i] = part % 2 ? dbias[k][i] : dgain[k][i];
+        __syncthreads();
+        float sum = 0;
+        for (int warp = 0; warp < 8; ++warp) sum += sums[warp][column];
+        if (k * 256 + column < WIDTH)
+            partial[(size_t)(part % 2 * gridDim.x + blockIdx.x) * WIDTH + k * 256 + column] = sum;
+        __syncthreads();
+    }
 }
 // --8<-- [end:norm]
 
@@ -210,53 +238,64 @@ __global__ void add_parts(const float4* partial, float4* out, int parts, int n) 
 }
 // --8<-- [end:columns]
 
+// --8<-- [start:delta]
+// For attention's backward pass: the dot product of a row of dO and of O, 64 channels each; eight threads have a row.
+__global__ void attention_delta(const Eight* out, const Eight* dout, float* delta, int rows) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float a[8] = {}, b[8] = {}, sum = 0;
+    if (i / 8 < rows) out[i].open(a), dout[i].open(b);
+    for (int k = 0; k < 8; ++k) sum += a[k] * b[k];
+    for (int d = 4; d > 0; d /= 2) sum += __shfl_xor_sync(ALL, sum, d);
+    if (i % 8 == 0 && i / 8 < rows) delta[i / 8] = sum;
+}
+// --8<-- [end:delta]
+
 // --8<-- [start:classify]
-// Of a row of `padded` logits, the first n exist; the others get the gradient 0. `share` is 1 / the number of all tokens.
-__global__ void __launch_bounds__(THREADS)
+// Of a row of `padded` logits, the first n exist; the others get the gradient 0. `share` is 1 / the number of all tokens. The
+// row waits in shared memory, each pack for the thread that fetched it, so that an SM has room for two rows: one loads while
+// the other computes.
+__global__ void __launch_bounds__(THREADS, 2)
     classify_backward(bf16* logits, const int* target, float* loss, int n, int padded, float share) {
+    extern __shared__ Eight held[];
     __shared__ float of_warp[2][THREADS / 32];
-    Eight* row = (Eight*)(logits + (size_t)blockIdx.x * padded);
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, wanted = target[blockIdx.x];
-    Eight held[PACKS];  // the row stays in registers: it is read once
+    bf16* row = logits + (size_t)blockIdx.x * padded;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, packs = padded / 8, wanted = target[blockIdx.x];
+    for (int p = threadIdx.x; p < packs; p += THREADS)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(held + p)),
+                     "l"(row + 8 * p)
+                     : "memory");
+    asm volatile("cp.async.wait_all;" ::: "memory");
     float top = LOWEST, sum = 0, v[8];
-#pragma unroll
-    for (int k = 0; k < PACKS; ++k) {
-        const int pack = k * THREADS + threadIdx.x;
-        if (8 * pack >= padded) break;
-        held[k] = row[pack];
-        held[k].open(v);
-        for (int i = 0; i < 8; ++i)
-            if (8 * pack + i < n) top = fmaxf(top, v[i]);
+    for (int p = threadIdx.x; p < packs; p += THREADS) {
+        for (int i = max(0, n - 8 * p); i < 8; ++i) ((bf16*)(held + p))[i] = __float2bfloat16(-INFINITY);
+        held[p].open(v);
+        for (float one : v) top = fmaxf(top, one);
     }
     top = max_of_warp(top);
     if (lane == 0) of_warp[0][warp] = top;
     __syncthreads();
     top = max_of_warp(lane < THREADS / 32 ? of_warp[0][lane] : LOWEST);
-#pragma unroll
-    for (int k = 0; k < PACKS; ++k) {
-        const int pack = k * THREADS + threadIdx.x;
-        if (8 * pack >= padded) break;
-        held[k].open(v);
-        for (int i = 0; i < 8; ++i)
-            if (8 * pack + i < n) sum += __expf(v[i] - top);
+    for (int p = threadIdx.x; p < packs; p += THREADS) {
+        held[p].open(v);
+        for (float one : v) sum += power_of_two(LOG2_E * (one - top));
     }
     sum = sum_of_warp(sum);
     if (lane == 0) of_warp[1][warp] = sum;
     __syncthreads();
     sum = sum_of_warp(lane < THREADS / 32 ? of_warp[1][lane] : 0);
-#pragma unroll
-    for (int k = 0; k < PACKS; ++k) {
-        const int pack = k * THREADS + threadIdx.x;
-        if (8 * pack >= padded) break;
-        held[k].open(v);
-        for (int i = 0; i < 8; ++i) {
-            const int c = 8 * pack + i;
-            if (c == wanted) loss[blockIdx.x] = logf(sum) + top - v[i];
-            v[i] = c < n ? share * (__expf(v[i] - top) / sum - (c == wanted)) : 0;
-        }
-        held[k].close(v);
-        row[pack] = held[k];
+    const float factor = share / sum;
+    for (int p = threadIdx.x; p < packs; p += THREADS) {
+        Eight pack = held[p];
+        pack.open(v);
+        for (float& one : v) one = factor * power_of_two(LOG2_E * (one - top));
+        pack.close(v);
+        ((Eight*)row)[p] = pack;
     }
+    if (threadIdx.x != wanted / 8 % THREADS)
+        return;  // who wrote the target's gradient writes it again, as it should be
+    const float its = __bfloat162float(((const bf16*)held)[wanted]) - top;
+    loss[blockIdx.x] = logf(sum) - its;
+    row[wanted] = __float2bfloat16(factor * power_of_two(LOG2_E * its) - share);
 }
 // --8<-- [end:classify]
 
