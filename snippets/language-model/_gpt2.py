@@ -167,6 +167,7 @@ class Kernels:
             "step": module("language-model/gpt2_step.cu", PARTS=PARTS),
         }
         self.functions: dict[tuple[str, str], Any] = {}
+        self.watched: list[tuple[str, cuda.Event, cuda.Event]] | None = None  # a list: with each launch's name and time
         self.tables: dict[str, dict[Matrix, int]] = {}
 
     def launch(self, of: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: object,
@@ -177,7 +178,11 @@ class Kernels:
             if shared > 48 * 1024:
                 function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
         exact = [np.int32(a) if type(a) is int else np.float32(a) if type(a) is float else a for a in arguments]
+        if self.watched is not None:
+            self.watched.append((name, cuda.Event().record(), cuda.Event()))
         self.functions[of, name](*exact, grid=grid, block=block, shared=shared)
+        if self.watched is not None:
+            self.watched[-1][2].record()
         self.launches += 1
 
     def number(self, of: str, matrix: Matrix) -> int:
@@ -193,19 +198,20 @@ class Kernels:
 
     # --8<-- [start:gemm]
     def gemm(self, of: str, name: str, a: Matrix, b: Matrix, out: Matrix | None = None, bias: Any = None,
-             other: Matrix | None = None, sums: Any = None, parts: int = 1) -> None:  # fmt: skip
+             other: Matrix | None = None, sums: Any = None, parts: int = 1, code: str = "") -> None:  # fmt: skip
         """A product in one of the three layouts: what M, N and K are follows from the matrices.
 
-        Into `out`, or in fp32 into `sums`, a part of K behind the other. `other` has the shape of `out`.
+        Into `out`, or in fp32 into `sums`, a part of K behind the other. `other` has the shape of `out`. `code` is the
+        module that has the kernel, if it is not the layout's own.
         """
         m, k = (a.columns, a.rows) if of == "weight" else (a.rows, a.columns)
         n = b.rows if of == "forward" else b.columns
         blocks = min(self.processors, -(-m // ROWS) * -(-n // COLUMNS) * parts)
         lies = A_HEADS * a.in_heads + B_HEADS * b.in_heads + C_HEADS * (out is not None and out.in_heads)
-        matrices = [0 if one is None else self.number(of, one) for one in (a, b, out, other)]
+        matrices = [0 if one is None else self.number(code or of, one) for one in (a, b, out, other)]
         pointers = [np.uintp(0) if one is None else one for one in (bias, sums)]
         shared = (STAGES * (ROWS + COLUMNS) + ROWS * COLUMNS // 64) * 128
-        self.launch(of, name, (blocks, 1), (384, 1, 1), *matrices, *pointers, m, n, k, parts, lies, self.heads,
+        self.launch(code or of, name, (blocks, 1), (384, 1, 1), *matrices, *pointers, m, n, k, parts, lies, self.heads,
                     shared=shared)  # fmt: skip
 
     # --8<-- [end:gemm]
@@ -224,7 +230,7 @@ class Network(Kernels):
             self.places[name], self.count = self.count, self.count + int(np.prod(shape))
         self.decaying = self.places["gain_a0"]
         rows, d, v, real, bits, word = config.rows, config.width, config.padded, np.float32, np.uint16, np.int32
-        self.lines = 8 * max(1, min(rows // 32, 2 * self.processors))
+        self.lines = max(1, min(rows // 32, 2 * self.processors))  # blocks of norm_backward
         self.chunks = max(1, min(rows // 64, 32))
         work = max(m * n * self.parts(m, n, rows) for m, n in config.products)
         self.kinds: dict[str, tuple[int, Any]] = dict.fromkeys(("weights", "grad", "m", "v"), (self.count, real))
@@ -328,8 +334,7 @@ class Network(Kernels):
         partial, d = self.at["partial"], self.config.width
         moments = self.at[f"mean{kept}"], self.at[f"scale{kept}"]
         arguments = self.at["dn"], self.at[x], self.copy(f"gain{name}"), *moments, self.at["dx"], partial
-        grid = (self.lines // 8, 1)
-        self.launch("layers", "norm_backward", grid, (32, 8, 1), *arguments, self.config.rows, int(more))
+        self.launch("layers", "norm_backward", (self.lines, 1), (32, 8, 1), *arguments, self.config.rows, int(more))
         both = (-(-d // 32), 2)
         self.launch("layers", "add_lines", both, (32, 32, 1), partial, self.grad(f"gain{name}"), self.lines, d)
 
@@ -397,8 +402,8 @@ class Network(Kernels):
         arguments = self.at["logits"], self.at["target"], self.at["loss"], c.vocabulary, c.padded, 1 / rows
         block, shared = (self.threads, 1, 1), 2 * c.padded
         self.launch("layers", "classify_backward", (rows, 1), block, *arguments, shared=shared)
-        dlogits, dqkv, dact = self.tensor("logits", c.padded), self.tensor("dqkv", 3 * d, True), self.tensor("dact", 4 * d)
-        dx, dn, dout = self.tensor("dx", d), self.tensor("dn", d), self.tensor("dout", d, True)
+        dlogits, dx, dn = self.tensor("logits", c.padded), self.tensor("dx", d), self.tensor("dn", d)
+        dact, dqkv, dout = self.tensor("dact", 4 * d), self.tensor("dqkv", 3 * d, True), self.tensor("dout", d, True)
         self.weight_backward(dlogits, self.tensor("n", d), "tokens")
         self.gemm("input", "input_backward", dlogits, self.weight("tokens"), dn)
         self.norm_backward("x", "", "", more=False)

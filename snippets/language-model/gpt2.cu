@@ -3,11 +3,12 @@
 //   embed, embed_backward, position_backward   tokens and positions
 //   norm_forward, norm_backward                LayerNorm; a warp has a row of WIDTH channels in registers
 //   column_sums, add_lines                     gradients of biases and gains: partial sums, then their sums in a fixed order
+//   attention_delta                            what attention's backward pass needs of each row
 //   classify_backward                          a row of logits becomes its gradient in place; the loss of the row
 //
 // No kernel has an atomic: each run gives the same bits.
 #ifndef WIDTH
-#define WIDTH 768     // channels, a multiple of 64
+#define WIDTH 768    // channels, a multiple of 64
 #define THREADS 640  // of a row of logits
 #endif
 #include "gpt2.cuh"
@@ -109,39 +110,47 @@ __global__ void position_backward(const bf16* dx, float* dpositions, int sequenc
 // --8<-- [end:embed]
 
 // --8<-- [start:norm]
-__global__ void norm_forward(const bf16* x, const bf16* gain, const bf16* bias, bf16* y, float* mean, float* scale,
-                             int rows) {
+__global__ void __launch_bounds__(256, 4)
+    norm_forward(const bf16* x, const bf16* gain, const bf16* bias, bf16* y, float* mean, float* scale, int rows) {
     const int row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= rows) return;
-    Row s(x + (size_t)row * WIDTH), g(gain), b(bias);
-    float m = 0, squares = 0;
+    Packs s(x + (size_t)row * WIDTH);
+    const Packs g(gain), b(bias);
+    float m = 0, squares = 0, v[8], gains[8], biases[8];
 #pragma unroll
-    for (int k = 0; k < SHARE; ++k)
-        for (float v : s.v[k]) m += v;
+    for (int k = 0; k < SHARE; ++k) {
+        s.v[k].open(v);
+        for (float one : v) m += one;
+    }
     m = sum_of_warp(m) / WIDTH;
+    s.recompute();
 #pragma unroll
-    for (int k = 0; k < SHARE; ++k)
-        for (float& v : s.v[k]) {
-            v = Row::exists(k) ? v - m : 0;
-            squares += v * v;
-        }
+    for (int k = 0; k < SHARE; ++k) {
+        s.v[k].open(v);
+        for (float one : v)
+            if (Row::exists(k)) squares += (one - m) * (one - m);
+    }
     const float f = rsqrtf(sum_of_warp(squares) / WIDTH + EPSILON);
+    s.recompute();
 #pragma unroll
-    for (int k = 0; k < SHARE; ++k)
-        for (int i = 0; i < 8; ++i) s.v[k][i] = s.v[k][i] * f * g.v[k][i] + b.v[k][i];
-    s.store(y + (size_t)row * WIDTH);
+    for (int k = 0; k < SHARE; ++k) {
+        s.v[k].open(v), g.v[k].open(gains), b.v[k].open(biases);
+        for (int i = 0; i < 8; ++i) v[i] = (v[i] - m) * f * gains[i] + biases[i];
+        s.v[k].close(v);
+        if (Row::exists(k)) *(Eight*)(y + (size_t)row * WIDTH + Row::at(k)) = s.v[k];
+    }
     if (threadIdx.x == 0) mean[row] = m, scale[row] = f;
 }
 
-// Each warp has every so many-th row. What comes through the layer is added to the stream's gradient if `more`; the sums for
-// gain and bias of its rows are a line of `partial`, those of the biases behind all those of the gains.
+// Eight warps have every so many-th row each. What comes through the layer is added to the stream's gradient if `more`. A block's
+// sums for the gain are a line of `partial`, and those for the bias a line behind all those.
 __global__ void __launch_bounds__(256, 2)
     norm_backward(const bf16* dy, const bf16* x, const bf16* gain, const float* mean, const float* scale, bf16* dx,
                   float* partial, int rows, int more) {
-    const int line = blockIdx.x * blockDim.y + threadIdx.y, lines = gridDim.x * blockDim.y;
+    __shared__ float sums[8][256];
     float dgain[SHARE][8] = {}, dbias[SHARE][8] = {};
     Packs g(gain);
-    for (int row = line; row < rows; row += lines) {
+    for (int row = blockIdx.x * 8 + threadIdx.y; row < rows; row += gridDim.x * 8) {
         const size_t at = (size_t)row * WIDTH;
         Packs d(dy + at), s(x + at);  // as bf16 until they are needed: all loads are under way at once
         Packs to(dx + at, more);
@@ -165,19 +174,22 @@ __global__ void __launch_bounds__(256, 2)
         for (int k = 0; k < SHARE; ++k) {
             float around[8];
             s.v[k].open(v), d.v[k].open(up), g.v[k].open(gains), to.v[k].open(around);
-            for (int i = 0; i < 8; ++i)
-                around[i] = around[i] + f * (up[i] * gains[i] - level - (v[i] - m) * f * tilt);
+            for (int i = 0; i < 8; ++i) around[i] = around[i] + f * (up[i] * gains[i] - level - (v[i] - m) * f * tilt);
             to.v[k].close(around);
             if (Row::exists(k)) *(Eight*)(dx + at + Row::at(k)) = to.v[k];
         }
     }
 #pragma unroll
-    for (int k = 0; k < SHARE; ++k)
-        if (Row::exists(k))
-            for (int i = 0; i < 8; ++i) {
-                partial[(size_t)line * WIDTH + Row::at(k) + i] = dgain[k][i];
-                partial[(size_t)(lines + line) * WIDTH + Row::at(k) + i] = dbias[k][i];
-            }
+    for (int part = 0; part < 2 * SHARE; ++part) {  // 256 columns of the gain's sums or of the bias's
+        const int k = part / 2, column = threadIdx.y * 32 + threadIdx.x;
+        for (int i = 0; i < 8; ++i) sums[threadIdx.y][threadIdx.x * 8 + i] = part % 2 ? dbias[k][i] : dgain[k][i];
+        __syncthreads();
+        float sum = 0;
+        for (int warp = 0; warp < 8; ++warp) sum += sums[warp][column];
+        if (k * 256 + column < WIDTH)
+            partial[(size_t)(part % 2 * gridDim.x + blockIdx.x) * WIDTH + k * 256 + column] = sum;
+        __syncthreads();
+    }
 }
 // --8<-- [end:norm]
 
@@ -279,7 +291,8 @@ __global__ void __launch_bounds__(THREADS, 2)
         pack.close(v);
         ((Eight*)row)[p] = pack;
     }
-    if (threadIdx.x != wanted / 8 % THREADS) return;  // who wrote the target's gradient writes it again, as it should be
+    if (threadIdx.x != wanted / 8 % THREADS)
+        return;  // who wrote the target's gradient writes it again, as it should be
     const float its = __bfloat162float(((const bf16*)held)[wanted]) - top;
     loss[blockIdx.x] = logf(sum) - its;
     row[wanted] = __float2bfloat16(factor * power_of_two(LOG2_E * its) - share);

@@ -9,13 +9,16 @@ struct Heads {
 
     // Of 64 channels, block `block` of the token `row`.
     __device__ __forceinline__ int line(int row, int block) const {
-        const int part = block / count, head = block % count;
-        return ((part * sequences + row / time) * count + head) * time + row % time;
+        const int sequence = quotient(row, time), part = quotient(block, count), head = block - part * count;
+        return ((part * sequences + sequence) * count + head) * time + row - sequence * time;
     }
+    // For 0 <= x < 2^21, where rounding cannot reach the next integer: a tenth of what dividing integers takes.
+    __device__ static __forceinline__ int quotient(int x, int by) { return (int)((x + 0.5f) * (1.0f / by)); }
 };
 // --8<-- [end:heads]
 
-constexpr float LOG2_E = 1.44269504f, GELU_SLOPE = 1.5957691216f, GELU_CUBIC = 0.044715f;  // slope: twice the root of 2 / pi
+constexpr float LOG2_E = 1.44269504f, GELU_SLOPE = 1.5957691216f,
+                GELU_CUBIC = 0.044715f;  // slope: twice the root of 2 / pi
 
 // One instruction each; their errors of some 2^-22 are nothing against bf16's rounding.
 __device__ __forceinline__ float power_of_two(float x) {
@@ -24,9 +27,13 @@ __device__ __forceinline__ float power_of_two(float x) {
     return y;
 }
 __device__ __forceinline__ float reciprocal(float x) {
+#if EXACT  // rounded to the nearest: some ten instructions
+    return 1 / x;
+#else
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
+#endif
 }
 
 __device__ __forceinline__ float logistic_of_gelu(float x) {

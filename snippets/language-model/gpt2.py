@@ -18,6 +18,7 @@ from _gpt2 import (
     DECAY,
     GPT2,
     SMALL,
+    STAGES,
     TINY,
     Arrays,
     Config,
@@ -25,6 +26,7 @@ from _gpt2 import (
     Matrix,
     Network,
     from_bf16,
+    module,
     start,
     to_bf16,
 )
@@ -186,27 +188,68 @@ def timing(seconds: list[float]) -> wb.Timing:
     return wb.Timing(median, low, high, len(seconds))
 
 
-def time_parts(network: Network) -> None:
-    """Of a step: forward, backward, and the optimiser."""
-    parts: dict[str, Callable[[], None]] = {
-        "forward": network.forward,
-        "backward": network.backward,
-        "optimiser": lambda: network.learn(RATE),
-    }
-    found: dict[str, list[float]] = {name: [] for name in parts}
-    for _ in range(12):
+PARTS = {  # of a step: the kernels of each; those of no other are the rest
+    "attention": ("attention_mma",),
+    "attention_backward": ("attention_delta", "backward_mma_dq", "backward_mma_dkv"),
+    "optimiser": ("squares", "adamw_bf16"),
+    "products": ("linear", "linear_gelu", "linear_residual", "logits", "input_backward", "input_backward_gelu",
+                 "weight_backward", "add_parts"),
+}  # fmt: skip
+
+
+def part_of(kernel: str) -> str:
+    return next((part for part, kernels in PARTS.items() if kernel in kernels), "rest")
+
+
+def time_parts(network: Network, steps: int = 10) -> None:
+    """Seconds per token of each part of a step, between events around each launch."""
+    found: dict[str, list[float]] = {part: [] for part in (*PARTS, "rest")}
+    for _ in range(steps):
         network.forward()  # the device is busy while the host enqueues
-        events = [cuda.Event() for _ in range(len(parts) + 1)]
-        events[0].record()
-        for run, event in zip(parts.values(), events[1:], strict=True):
-            run()
-            event.record()
-        events[-1].synchronize()
-        for name, start_event, stop_event in zip(parts, events[:-1], events[1:], strict=True):
-            found[name].append(stop_event.time_since(start_event) * 1e-3)
-    for name, seconds in found.items():
-        wb.timing(f"gpt2.{name}", timing(seconds[2:]))
-        print(f"{name:10} {np.median(seconds[2:]) * 1e3:6.2f} ms")
+        network.watched = []
+        network.step(RATE)
+        network.watched[-1][2].synchronize()
+        sums = dict.fromkeys(found, 0.0)
+        for kernel, start_event, stop_event in network.watched:
+            sums[part_of(kernel)] += stop_event.time_since(start_event) * 1e-3 / network.config.rows
+        for part, seconds in sums.items():
+            found[part].append(seconds)
+    network.watched = None
+    for part, seconds in found.items():
+        t = timing(seconds[2:])
+        wb.value(f"gpt2.{part}", t.median, "s", (t.low, t.high))
+        print(f"{part:20} {t.median * 1e6:6.3f} µs per token")
+
+
+# --8<-- [start:quotient]
+def time_quotient(network: Network) -> None:
+    """The product before GELU, whose epilogue divides once per element: quickly, and rounded to the nearest."""
+    from warppairs import pairs, share_of, spread
+
+    network.modules["exact"] = module("language-model/gpt2_gemm.cu", DOWN_A=0, DOWN_B=0, STAGES=STAGES, EXACT=1)
+    d = network.config.width
+    x, out, before = (network.tensor(name, n) for name, n in (("n_m0", d), ("act0", 4 * d), ("before0", 4 * d)))
+
+    def run(code: str) -> Callable[[], None]:
+        given = x, network.weight("up0"), out, network.copy("bias_up0"), before
+        return lambda: network.gemm("forward", "linear_gelu", *given, code=code)
+
+    found = []
+    for code in ("exact", "forward"):
+        cuda.memset_d8(network.at["act0"], 0xFF, network.bytes_of("act0"))
+        run(code)()
+        found.append(network.read("act0"))
+    wb.check(found[1], found[0], 2.0**-7 * np.abs(found[0]) + 1e-30, "GELU with a quick quotient")
+    quick, exact = pairs(run("forward"), run("exact"))
+    for name, side in (("quick", quick), ("exact", exact)):
+        median, fast, slow = spread(side.seconds)
+        wb.value(f"gpt2.gelu.{name}", median, "s", (fast, slow))
+    share, low, high = (x / 100 for x in share_of(quick, exact))
+    wb.value("gpt2.gelu.ratio", share, "count", (low, high))
+    print(f"the product before GELU: {share:.2f} times as fast with a quick quotient")
+
+
+# --8<-- [end:quotient]
 
 
 def ways() -> tuple[str, ...]:
@@ -243,11 +286,12 @@ def compare(network: Network, p: Arrays, way: str, seconds: float) -> list[float
     return ours.seconds
 
 
-def measure(rng: np.random.Generator, config: Config, seconds: float = 12) -> None:
+def measure(rng: np.random.Generator, config: Config, seconds: float = 6) -> None:
     p = start(rng, config)
     network = Network(p, config)
     network.give(*rng.integers(0, config.vocabulary, (2, config.batch, config.context)))
     time_parts(network)
+    time_quotient(network)
     times: list[float] = []
     for way in ways():
         times += compare(network, p, way, seconds)

@@ -20,7 +20,7 @@ from torch.nn import functional  # noqa: E402
 from warppairs import Meter, pairs, share_of, spread  # noqa: E402
 
 WIDTH, HEADS, LAYERS, CONTEXT, DROPPED, RATE = 768, 12, 12, 1024, 0.1, 5e-4
-SECONDS = 6.0
+SECONDS = 3.0
 
 
 # --8<-- [start:rungs]

@@ -134,7 +134,8 @@ struct Operands {
 
 // --8<-- [start:multiply]
 template <Ending ENDING>
-__device__ __forceinline__ void multiply(const Operands& of, int M, int N, int K, int parts, int in_heads, Heads heads) {
+__device__ __forceinline__ void multiply(const Operands& of, int M, int N, int K, int parts, int in_heads,
+                                         Heads heads) {
     __shared__ u64 barriers[2 * STAGES + 2];
     __shared__ __align__(16) bf16 biases[2][BN];
     const unsigned As = shared_address(memory), Bs = As + STAGES * A_BYTES, Cs = Bs + STAGES * B_BYTES;
@@ -194,8 +195,8 @@ __device__ __forceinline__ void multiply(const Operands& of, int M, int N, int K
             wgmma_fence();
 #pragma unroll
             for (int j = 0; j < BK / 16; j++)
-                wgmma(d, operand<DOWN_A>(As + s * A_BYTES + (group - 1) * BOX, j),
-                      operand<DOWN_B>(Bs + s * B_BYTES, j), k > 0 || j > 0);
+                wgmma(d, operand<DOWN_A>(As + s * A_BYTES + (group - 1) * BOX, j), operand<DOWN_B>(Bs + s * B_BYTES, j),
+                      k > 0 || j > 0);
             wgmma_commit();
             if (READS_OTHER<ENDING> && k == min(1, steps - 1) && thread == 0) {  // while the first products run
                 asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");   // the tile before has left
@@ -245,12 +246,12 @@ __device__ __forceinline__ void multiply(const Operands& of, int M, int N, int K
     if (thread == 0) copies_done();
 }
 
-#define GEMM(NAME, ENDING)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(384, 1)                                                              \
-        NAME(int a, int b, int out, int other, const bf16* bias, float* sums, int M, int N, int K, int parts,         \
-             int in_heads, Heads heads) {                                                                             \
-        const Operands of = {&table[a], &table[b], &table[out], &table[other], bias, sums};                           \
-        multiply<ENDING>(of, M, N, K, parts, in_heads, heads);                                                        \
+#define GEMM(NAME, ENDING)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(384, 1)                                                      \
+        NAME(int a, int b, int out, int other, const bf16* bias, float* sums, int M, int N, int K, int parts, \
+             int in_heads, Heads heads) {                                                                     \
+        const Operands of = {&table[a], &table[b], &table[out], &table[other], bias, sums};                   \
+        multiply<ENDING>(of, M, N, K, parts, in_heads, heads);                                                \
     }
 #if !DOWN_B
 GEMM(linear, BIAS)

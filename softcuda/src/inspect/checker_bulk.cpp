@@ -75,7 +75,7 @@ void Checker::engine_access(const WarpPlace& place, const Op& op, const BulkEven
     if (same && !own.shares) compare_with_threads(own, place, op, part, writes, here);
     if (writes && own.shared.bytes) {
         // From here on the copy is what lies there.
-        const size_t shift = own.shared.shift, last = std::min<size_t>((part.end + 3) >> shift, own.shared.cells());
+        const size_t shift = own.shared.shift, last = own.shared.cells_to(part.end);
         for (size_t cell = part.begin >> shift; cell < last; ++cell)
             own.shared.written[cell] = own.shared.read[cell] = own.shared.earlier[cell] = 0;
     }
@@ -101,7 +101,7 @@ void Checker::compare_with_threads(Block& own, const WarpPlace& place, const Op&
                                    bool writes, const Who& here) {
     if (own.blind || part.begin >= own.shared.bytes) return;
     const size_t shift = own.shared.shift, warps = own.warps.size();
-    const size_t last = std::min<size_t>((part.end + 3) >> shift, own.shared.cells());
+    const size_t last = own.shared.cells_to(part.end);
     const WarpOrder& warp = own.warps[place.warp];
     uint32_t fine = 0;
     auto look = [&](uint32_t cell, size_t at, bool wrote) {

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -99,6 +100,7 @@ struct Shadow {
     size_t page(size_t cell) const { return cell << shift >> page_bits; }
     static constexpr uint32_t page_bits = 12;
     size_t cells() const { return (bytes + 3) / 4 * 4 >> shift; }
+    size_t cells_to(size_t end) const { return std::min((end + (1u << shift) - 1) >> shift, cells()); }
     void refine() {
         shift = 0;
         for (Cells* which : {&written, &read, &earlier}) {

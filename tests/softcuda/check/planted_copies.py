@@ -135,6 +135,17 @@ pair("stored_without_a_barrier", "race", """
         STORE(b, s[0], 256);  //!
         STORED();
     }
+""", """
+    ((short*)s[0])[t] = t;  // from here on, two bytes at a time are looked after
+    __syncthreads();
+    const int half = t < 32 ? 32 : 0;  // each warp stores its own half, the second warp the first
+    s[0][half + t % 32] = a[t];
+    FENCE();
+    __syncwarp();
+    if (t % 32 == 0) {
+        STORE(b + half, s[0] + half, 128);
+        STORED();
+    }
 """)  # fmt: skip
 PIPELINE = """
     if (t < 32) {{
