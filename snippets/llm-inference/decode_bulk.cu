@@ -1,16 +1,10 @@
 // Attention of one new token per sequence whose keys and values pass through shared memory by Hopper's copy engine: one
 // warp of a block asks for them well ahead, the others multiply on tensor cores. Needs sm_90.
-// Arrays are those of decode.cu, and so are HEAD, QUERIES and PAGE. The program also sets
-//   KEYS    keys per stage of the ring, with their values       TEAM      warps that compute
-//   STAGES  stages of the ring                                  RESIDENT  blocks per SM that registers must allow
+// Arrays are those of decode.cu, and so are HEAD, QUERIES and PAGE.
 #include "decode.cu"
-#ifndef EVICT
-#define EVICT 0  // 1: the L2 gives up these lines first
-#endif
-#ifndef SPREAD
-#define SPREAD 1  // 0: half as many banks for each load from shared memory
-#endif
 
+constexpr int KEYS = 64, STAGES = 6;                   // keys per stage of the ring, with their values
+constexpr int TEAM = 4;                                // warps that compute
 constexpr int TILE = 16;                               // keys that a warp takes at once, with their values
 constexpr int CHUNKS = HEAD / 32, SLICES = HEAD / 64;  // 16 bytes per lane of a key, and of a value
 constexpr int ROW = HEAD * 2;                          // bytes of a key
@@ -44,21 +38,19 @@ __device__ __forceinline__ void barrier_wait(unsigned at, int phase) {  // until
         "r"(phase)
         : "memory");
 }
-// `bytes` in a row, a multiple of 16, to shared memory; the barrier counts them.
-__device__ __forceinline__ void bulk_load(unsigned to, const __half* from, int bytes, unsigned barrier) {
-#if EVICT
+__device__ unsigned long long evict_first() {  // for the L2: nothing here is read again
     unsigned long long policy;
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+    return policy;
+}
+// `bytes` in a row, a multiple of 16, to shared memory; the barrier counts them.
+__device__ __forceinline__ void bulk_load(unsigned to, const __half* from, int bytes, unsigned barrier,
+                                          unsigned long long policy) {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
             "r"(to),
         "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
         : "memory");
-#else
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-                 "l"(from), "r"(bytes), "r"(barrier)
-                 : "memory");
-#endif
 }
 // --8<-- [end:barriers]
 
@@ -77,6 +69,7 @@ __device__ void fill(unsigned ring, Barriers& barriers, const __half* keys, cons
     constexpr int TURNS = 32 / PIECES;                        // stages for which the warp looks up pages at once
     static_assert(PIECES <= 32);
     const int lane = threadIdx.x % 32;
+    const unsigned long long once = evict_first();
     auto look_up = [&](int base) {
         if constexpr (page == 0)
             return 0;
@@ -100,8 +93,8 @@ __device__ void fill(unsigned ring, Barriers& barriers, const __half* keys, cons
         __syncwarp();
         if (lane < PIECES && j < to) {
             const int bytes = min(PIECE, to - j) * ROW;
-            bulk_load(slot + lane * PIECE * ROW, keys + at, bytes, full);
-            bulk_load(slot + (KEYS + lane * PIECE) * ROW, values + at, bytes, full);
+            bulk_load(slot + lane * PIECE * ROW, keys + at, bytes, full, once);
+            bulk_load(slot + (KEYS + lane * PIECE) * ROW, values + at, bytes, full, once);
         }
         if (++stage == STAGES) stage = 0, phase ^= 1;
         if (++turn == TURNS) turn = 0;
@@ -197,7 +190,7 @@ __device__ void swap_if(bool odd, uint4& a, uint4& b) {
 __device__ void load_tile(const uint4* keys, const uint4* values, uint4 (&k)[2 * CHUNKS], uint4 (&v)[4 * SLICES]) {
     constexpr int PER_ROW = HEAD / 8;  // 16 bytes each
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    const bool odd_key = SPREAD && g % 2, odd_value = SPREAD && SLICES > 1 && t % 2;
+    const bool odd_key = g % 2, odd_value = SLICES > 1 && t % 2;
 #pragma unroll
     for (int i = 0; i < 2 * CHUNKS; i++)
         k[i] = keys[(g / 2 * 4 + i / CHUNKS * 2 + g % 2) * PER_ROW + (i % CHUNKS ^ odd_key) * 4 + t];
@@ -358,18 +351,18 @@ __device__ void attend_rows(const __half* q, const __half* keys, const __half* v
 
 extern "C" {
 
-__global__ void __launch_bounds__(BLOCK, RESIDENT)
-    decode_bulk(const __half* q, const __half* keys, const __half* values, const int* sequence, const int* length,
-                float* o, float2* stats, __half* out, unsigned* done, int heads, int most, int chunk, float scale) {
+__global__ void __launch_bounds__(BLOCK, 1)
+    decode_v5(const __half* q, const __half* keys, const __half* values, const int* sequence, const int* length,
+              float* o, float2* stats, __half* out, unsigned* done, int heads, int most, int chunk, float scale) {
     const int row = blockIdx.y, head = blockIdx.x;
     const Cache<0> where(nullptr, sequence[row], most, heads / QUERIES, head);
     attend_rows<0>(q, keys, values, where, length[row], o, stats, out, done, heads, chunk, scale);
 }
 
-__global__ void __launch_bounds__(BLOCK, RESIDENT)
-    decode_bulk_paged(const __half* q, const __half* keys, const __half* values, const int* tables, const int* sequence,
-                      const int* length, float* o, float2* stats, __half* out, unsigned* done, int heads, int most,
-                      int chunk, float scale) {
+__global__ void __launch_bounds__(BLOCK, 1)
+    decode_v5_paged(const __half* q, const __half* keys, const __half* values, const int* tables, const int* sequence,
+                    const int* length, float* o, float2* stats, __half* out, unsigned* done, int heads, int most,
+                    int chunk, float scale) {
     const int row = blockIdx.y, head = blockIdx.x;
     const Cache<PAGE> where(tables, sequence[row], most, heads / QUERIES, head);
     attend_rows<PAGE>(q, keys, values, where, length[row], o, stats, out, done, heads, chunk, scale);
