@@ -13,7 +13,7 @@ constexpr int BLOCK = 32 * (TEAM + 1);
 constexpr int AT_ONCE = 16;                // parts that a thread loads at once to merge them
 constexpr float HEADROOM = 15, AFTER = 7;  // powers of two by which a weight may exceed 1
 static_assert(QUERIES <= 4 && HEAD % 64 == 0, "eight columns: four queries, each with what rounding took");
-static_assert(KEYS % (TILE * TEAM) == 0, "every warp has as many tiles of a stage");
+static_assert(KEYS == TILE * TEAM, "every warp has a tile of a stage");
 
 __device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -76,29 +76,33 @@ __device__ void fill(unsigned ring, Barriers& barriers, const __half* keys, cons
         else
             return base + lane * PIECE < to ? where.table[(base + lane * PIECE) / page] : 0;
     };
-    int numbers = 0, next = look_up(from), stage = 0, phase = 1, turn = 0;
+    int numbers = 0, next = look_up(from), turn = 0;
+    auto place = [&](int j) {  // of this lane's piece: elements from the start
+        if constexpr (page == 0) {
+            return where.at(j);
+        } else {
+            if (turn == 0) numbers = next, next = look_up(j - lane * PIECE + TURNS * KEYS);
+            const size_t number = __shfl_sync(ALL, numbers, turn * PIECES + lane % PIECES);
+            if (++turn == TURNS) turn = 0;
+            return ((number * where.heads + where.head) * page + j % page) * HEAD;
+        }
+    };
+    // --8<-- [start:produce]
+    int stage = 0, phase = 1;  // that a new barrier counts as over
     for (int base = from; base < to; base += KEYS) {
-        if (turn == 0) numbers = next, next = look_up(base + TURNS * KEYS);
-        const int j = base + lane * PIECE;
-        size_t at;
-        if constexpr (page == 0)
-            at = where.at(j);
-        else
-            at = (((size_t)__shfl_sync(ALL, numbers, turn * PIECES + lane % PIECES) * where.heads + where.head) * page +
-                  j % page) *
-                 HEAD;
+        const int j = base + lane * PIECE, bytes = min(PIECE, to - j) * ROW;
+        const size_t at = place(j);
         const unsigned full = shared_address(barriers.full + stage), slot = ring + stage * STAGE;
-        barrier_wait(shared_address(barriers.empty + stage), phase);  // phase 1 of a new barrier counts as over
+        barrier_wait(shared_address(barriers.empty + stage), phase);
         if (lane == 0) barrier_expect(full, 2 * ROW * min(KEYS, to - base));
         __syncwarp();
         if (lane < PIECES && j < to) {
-            const int bytes = min(PIECE, to - j) * ROW;
             bulk_load(slot + lane * PIECE * ROW, keys + at, bytes, full, once);
             bulk_load(slot + (KEYS + lane * PIECE) * ROW, values + at, bytes, full, once);
         }
         if (++stage == STAGES) stage = 0, phase ^= 1;
-        if (++turn == TURNS) turn = 0;
     }
+    // --8<-- [end:produce]
 }
 // --8<-- [end:fill]
 
@@ -178,7 +182,7 @@ __device__ void add_values(Rows& rows, const float (&weight)[4], const uint4 (&v
 }
 // --8<-- [end:tile]
 
-// --8<-- [start:drain]
+// --8<-- [start:load]
 __device__ void swap_if(bool odd, uint4& a, uint4& b) {
     const uint4 was = a;
     a.x = odd ? b.x : a.x, a.y = odd ? b.y : a.y, a.z = odd ? b.z : a.z, a.w = odd ? b.w : a.w;
@@ -204,37 +208,30 @@ __device__ void load_tile(const uint4* keys, const uint4* values, uint4 (&k)[2 *
         for (int i = 0; i < 4 * SLICES; i += 2) swap_if(odd_value, v[i], v[i + 1]);
     }
 }
+// --8<-- [end:load]
 
-// The team takes what comes: warp w the tiles w, w + TEAM, … of each stage.
+// --8<-- [start:drain]
+// The team takes what comes: warp w tile w of each stage.
 __device__ void drain(Rows& rows, uint4* ring, Barriers& barriers, int from, int to, float scale) {
     constexpr int PER_ROW = HEAD / 8;  // 16 bytes each
-    const int lane = threadIdx.x % 32;
+    const int lane = threadIdx.x % 32, tile = threadIdx.x / 32;
     int stage = 0, phase = 0;
-    for (int base = from; base < to; base += KEYS) {
+    for (int base = from + tile * TILE; base < to; base += KEYS) {
+        uint4* const keys = ring + (stage * STAGE + tile * TILE * ROW) / 16;
+        uint4* const values = keys + KEYS * PER_ROW;
         barrier_wait(shared_address(barriers.full + stage), phase);
-#pragma unroll
-        for (int turn = 0; turn < KEYS / TILE / TEAM; turn++) {
-            const int tile = turn * TEAM + threadIdx.x / 32;
-            const int left = to - base - tile * TILE;  // keys, from this tile on
-            if (left <= 0) break;
-            uint4* const keys = ring + (stage * STAGE + tile * TILE * ROW) / 16;
-            uint4* const values = keys + KEYS * PER_ROW;
-            if (left < TILE) {  // only the last tile of a block: no copy has filled the rest of its rows
-                for (int i = left * PER_ROW + lane; i < TILE * PER_ROW; i += 32) keys[i] = values[i] = uint4{};
-                __syncwarp();
-            }
-            uint4 k[2 * CHUNKS], v[4 * SLICES];
-            float x[4];
-            load_tile(keys, values, k, v);
-            score(rows, k, x, left, scale);
-            weigh(rows, x);
-            if (turn == KEYS / TILE / TEAM - 1) {
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // read before the engine writes again
-                __syncwarp();
-                if (lane == 0) barrier_arrive(shared_address(barriers.empty + stage));
-            }
-            add_values(rows, x, v);
-        }
+        for (int i = (to - base) * PER_ROW + lane; i < TILE * PER_ROW; i += 32)
+            keys[i] = values[i] = uint4{};  // rows of the last tile that no copy has filled: 0 times NaN is NaN
+        __syncwarp();
+        uint4 k[2 * CHUNKS], v[4 * SLICES];
+        float x[4];
+        load_tile(keys, values, k, v);
+        score(rows, k, x, to - base, scale);
+        weigh(rows, x);
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // read before the engine writes again
+        __syncwarp();
+        if (lane == 0) barrier_arrive(shared_address(barriers.empty + stage));
+        add_values(rows, x, v);
         if (++stage == STAGES) stage = 0, phase ^= 1;
     }
 }
