@@ -1,5 +1,5 @@
 // A page of the built site in each of its languages, light and dark, wide and narrow: `look(tools, URL, {en: path, zh: path})`, called by
-// browser.mjs; without zh for one in English only. Each language has a browser of its own. Its tab is kept for all looks, so that its
+// browser.mjs; without zh for one in English only. A fourth argument says for how many ms to wait for what may never come. Each language has a browser of its own. Its tab is kept for all looks, so that its
 // process and what pages share are loaded once; what a look leaves in it is removed.
 import { ready } from "./page.mjs";
 
@@ -8,7 +8,7 @@ const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme
 const SCHEMES = { light: "default", dark: "slate" };
 
 // Of one language: a page, what is wrong with it, and what goes to an address and looks in one of those ways.
-async function reader(context, base, problems) {
+async function reader(context, base, problems, patience) {
   const page = context.pages()[0] ?? await context.newPage(), waiting = new Set();
   let path, way = "light";
   const told = (what) => problems.push({ page: path, scheme: way, what });
@@ -43,13 +43,13 @@ async function reader(context, base, problems) {
     });
     await page.emulateMedia({ colorScheme: WAYS[how].colorScheme });
     const scheme = SCHEMES[how];
-    await page.waitForFunction((scheme) => document.body.dataset.mdColorScheme === scheme, scheme, { polling: 20, timeout: 20000 }).catch(() => told(`colours do not become ${scheme}`));
+    await page.waitForFunction((scheme) => document.body.dataset.mdColorScheme === scheme, scheme, { polling: 20, timeout: patience }).catch(() => told(`colours do not become ${scheme}`));
     await settled();
   }
 
   async function settled() {
     await ready(page).catch(() => told("Material's script does not run"));
-    for (let i = 0; i < 500 && waiting.size; i++) await page.waitForTimeout(20);
+    for (let i = 0; 40 * i < patience && waiting.size; i++) await page.waitForTimeout(20);
   }
 
   async function leave() {
@@ -59,7 +59,7 @@ async function reader(context, base, problems) {
     page.removeAllListeners();
   }
 
-  return { page, told, go, turn, leave };
+  return { page, told, go, turn, leave, patience };
 }
 
 // As for a reader who has been everywhere and opened everything: what waits for its layout has it.
@@ -177,7 +177,7 @@ async function narrow(one) {
 
 // The switcher leads from one language's page to the other's, to the heading that is at the top, with the query. `kind`: h3, h2,
 // whose last is brought to the top; or nothing, for the top of the page.
-async function change({ page, told }, kind, to) {
+async function change({ page, told, patience }, kind, to) {
   const from = new URL(page.url()).pathname;
   await page.keyboard.press("Shift"); // from here on it is the reader who scrolls
   const there = await page.evaluate(async (kind) => {
@@ -194,7 +194,7 @@ async function change({ page, told }, kind, to) {
   await page.click(`.wb-languages a[hreflang=${to.startsWith("zh/") ? "zh" : "en"}]`);
   await page.waitForURL((url) => url.pathname === "/" + to);
   const { hash, search } = new URL(page.url());
-  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 300, there, { polling: 20, timeout: 30000 })
+  const seen = !there || await page.waitForFunction((id) => document.getElementById(id)?.getBoundingClientRect().top < 300, there, { polling: 20, timeout: patience })
     .catch(() => false); // the browser goes there after it has loaded
   if (decodeURIComponent(hash.slice(1)) !== there || !seen) told(`the switcher of ${from} opened /${to} at "${hash}", not at "${there}"`);
   if (search !== "?a=1") told(`the switcher of ${from} forgot the query: "${search}"`);
@@ -212,12 +212,12 @@ async function chooseDevice({ page, told }) {
   if (shown[0] !== "softcuda") told(`the device chosen is forgotten: ${shown[0]} is shown`);
 }
 
-export default async function look({ kept, axe }, base, pair) {
+export default async function look({ kept, axe }, base, pair, patience = 30000) {
   const problems = [];
   const languages = Object.keys(pair);
   await Promise.all(languages.map(async (language, i) => {
     const context = await kept(i, { viewport: { width: 1280, height: 900 } });
-    const one = await reader(context, base, problems), here = pair[language], there = pair[language === "en" ? "zh" : "en"];
+    const one = await reader(context, base, problems, patience), here = pair[language], there = pair[language === "en" ? "zh" : "en"];
     await one.go(here, "narrow");
     await narrow(one);
     await one.go(here, "light", "?a=1");

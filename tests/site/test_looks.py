@@ -70,6 +70,7 @@ def write(site: Path, page: str, book: Book) -> Path:
 
 
 BOTH = {"en": "", "zh": "zh/"}
+PATIENCE = 3000  # ms for what is known never to come
 
 
 def test_nothing_is_wrong_with_a_good_page(
@@ -84,7 +85,7 @@ def found(book: Book, tmp_path_factory: pytest.TempPathFactory, serve: Callable[
     for old, new in dict.fromkeys((old, new) for old, new, _ in WRONG.values()):
         assert old in page
         page = page.replace(old, new + old if old.endswith(".") else new)
-    problems = looker.look("browse.mjs", serve(write(tmp_path_factory.mktemp("wrong"), page, book)), BOTH)
+    problems = looker.look("browse.mjs", serve(write(tmp_path_factory.mktemp("wrong"), page, book)), BOTH, PATIENCE)
     return "\n".join(map(said, problems))
 
 
