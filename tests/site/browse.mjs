@@ -1,6 +1,6 @@
 // A page of the built site in each of its languages, light and dark, wide and narrow: `look(tools, URL, {en: path, zh: path})`, called by
-// browser.mjs; without zh for one in English only. A fourth argument says for how many ms to wait for what may never come. Each language has a browser of its own. Its tab is kept for all looks, so that its
-// process and what pages share are loaded once; what a look leaves in it is removed.
+// browser.mjs; without zh for one in English only. `patience`, the fourth, is in ms: for what may never come. Each language has a browser
+// of its own. Its tab is kept for all looks, so that its process and what pages share are loaded once; what a look leaves in it is removed.
 import { ready } from "./page.mjs";
 
 // A page is loaded twice: narrow and dark, then wide and light, where it turns dark before a reader's eyes.
