@@ -10,10 +10,11 @@ from warpbook.book import Book, here
 HELPERS = ("warpbench.py", "warppairs.py")
 
 
-def copy_programs(folder: Path, article: str) -> Book:
-    """A book in `folder` with the programs of one article, and the modules that all articles share."""
+def copy_programs(folder: Path, *articles: str) -> Book:
+    """A book in `folder` with the programs of these articles, and the modules that all articles share."""
     book = Book(folder)
-    shutil.copytree(here().snippets / article, book.snippets / article)
+    for article in articles:
+        shutil.copytree(here().snippets / article, book.snippets / article)
     for name in HELPERS:
         shutil.copy(here().snippets / name, book.snippets)
     return book

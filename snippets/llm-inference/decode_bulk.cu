@@ -2,6 +2,12 @@
 // warp of a block asks for them well ahead, the others multiply on tensor cores. Needs sm_90.
 // Arrays are those of decode.cu, and so are HEAD, QUERIES and PAGE.
 #include "decode.cu"
+// Barriers, and two fp16 numbers in a word.
+#define ELEMENT 2
+#define OUT 1
+#define WGMMA_TYPE "k16.f32.f16.f16"
+#define WGMMA_FLAGS ", 1, 1, 0, 0"
+#include "../matmul-tensor/hopper.cuh"
 
 constexpr int KEYS = 64, STAGES = 6;                   // keys per stage of the ring, with their values
 constexpr int TEAM = 4;                                // warps that compute
@@ -15,29 +21,7 @@ constexpr float HEADROOM = 15, AFTER = 7;  // powers of two by which a weight ma
 static_assert(QUERIES <= 4 && HEAD % 64 == 0, "eight columns: four queries, each with what rounding took");
 static_assert(KEYS == TILE * TEAM, "every warp has a tile of a stage");
 
-__device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-
-// --8<-- [start:barriers]
-__device__ __forceinline__ void barrier_init(unsigned at, int arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
-}
-__device__ __forceinline__ void barrier_init_done() {  // the copy engine sees the barriers, too
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-__device__ __forceinline__ void barrier_expect(unsigned at, int bytes) {  // arrives; so many bytes are still to come
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
-}
-__device__ __forceinline__ void barrier_arrive(unsigned at) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory");
-}
-__device__ __forceinline__ void barrier_wait(unsigned at, int phase) {  // until this phase is over; they alternate 0, 1
-    asm volatile(
-        "{\n.reg .pred done;\n"
-        "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra again;\n}" ::"r"(at),
-        "r"(phase)
-        : "memory");
-}
+// --8<-- [start:bulk]
 __device__ unsigned long long evict_first() {  // for the L2: nothing here is read again
     unsigned long long policy;
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
@@ -52,7 +36,7 @@ __device__ __forceinline__ void bulk_load(unsigned to, const __half* from, int b
         "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
         : "memory");
 }
-// --8<-- [end:barriers]
+// --8<-- [end:bulk]
 
 // --8<-- [start:fill]
 // Of a stage: when its bytes have come, and when the team no longer needs them.
@@ -116,10 +100,6 @@ __device__ void mma(float (&c)[4], unsigned a0, unsigned a1, unsigned a2, unsign
 }
 // --8<-- [end:mma]
 
-__device__ unsigned pack(float low, float high) {
-    __half2 pair = __floats2half2_rn(low, high);
-    return *reinterpret_cast<unsigned*>(&pair);
-}
 __device__ unsigned word(uint4 four, int i) { return i == 0 ? four.x : i == 1 ? four.y : i == 2 ? four.z : four.w; }
 
 // --8<-- [start:tile]

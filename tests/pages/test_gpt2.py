@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from broken import break_in_one_place, copy_programs
 
@@ -32,10 +30,7 @@ BROKEN = [  # (what is broken, file, what stands there, what to write instead)
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Book:
     """One copy for all: the kernels that a test leaves whole are compiled once."""
-    book = copy_programs(tmp_path_factory.mktemp("gpt2"), "language-model")
-    for article in SHARED:
-        shutil.copytree(here().snippets / article, book.snippets / article)
-    return book
+    return copy_programs(tmp_path_factory.mktemp("gpt2"), "language-model", *SHARED)
 
 
 @pytest.mark.inputs(*(f"snippets/{one}" for one in ("language-model", *SHARED, "warpbench.py", "warppairs.py")))

@@ -100,10 +100,12 @@ BROKEN = [  # (program, what is broken, file, what stands there, what to write i
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Book:
-    return copy_programs(tmp_path, ARTICLE)
+    return copy_programs(tmp_path, ARTICLE, "matmul-tensor")  # whose barriers decode_bulk.cu includes
 
 
-@pytest.mark.inputs("snippets/llm-inference", "snippets/warpbench.py", "snippets/warppairs.py")
+@pytest.mark.inputs(
+    "snippets/llm-inference", "snippets/matmul-tensor", "snippets/warpbench.py", "snippets/warppairs.py"
+)
 @pytest.mark.parametrize(("program", "what", "file", "right", "wrong"), BROKEN, ids=[row[1] for row in BROKEN])
 def test_a_wrong_kernel_is_noticed(
     copied: Book, program: str, what: str, file: str, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch
