@@ -143,7 +143,7 @@ __device__ void weigh(Rows& rows, float (&x)[4]) {
     for (float& one : x) rows.s += one = exp2f(one - rows.m);
 }
 
-// Rows 0 to 3 multiply by the weights rounded to fp16, rows 4 to 7 by what rounding took: their sum has 22 bits.
+// Columns 0 to 3 are the weights rounded to fp16, columns 4 to 7 what rounding took: their sum has 22 bits.
 __device__ void add_values(Rows& rows, const float (&weight)[4], const uint4 (&v)[4 * SLICES]) {
     unsigned p[2];
     for (int half = 0; half < 2; half++) {
@@ -169,8 +169,8 @@ __device__ void swap_if(bool odd, uint4& a, uint4& b) {
     b.x = odd ? was.x : b.x, b.y = odd ? was.y : b.y, b.z = odd ? was.z : b.z, b.w = odd ? was.w : b.w;
 }
 
-// Rows lie 256 (or 128) bytes apart, so the same piece of every row is in the same banks. Of each pair of pieces, lanes
-// of odd rows therefore load the second first: eight lanes, which load at once, meet in twice as many banks.
+// Rows lie 256 (or 128) bytes apart, so the same piece of every row is in the same banks. Of each pair of pieces, half of
+// the lanes therefore load the second first: eight lanes, which load at once, meet in twice as many banks.
 __device__ void load_tile(const uint4* keys, const uint4* values, uint4 (&k)[2 * CHUNKS], uint4 (&v)[4 * SLICES]) {
     constexpr int PER_ROW = HEAD / 8;  // 16 bytes each
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
