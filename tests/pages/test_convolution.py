@@ -1,9 +1,15 @@
-"""The sectors that the article on convolution predicts by hand are the ones that softcuda counts, to the last."""
+"""The sectors that the article on convolution predicts by hand are counted to the last; a broken halo is noticed."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+from broken import break_in_one_place, copy_programs
+
 from warpbook.book import SOFTCUDA, here
 from warpbook.records import records
+from warpbook.run.run import RunError, run_program
 
 ARTICLE = "convolution"
 SIDE, CHANNELS, TAPS = 16, 64, 9  # of conv.py --profile on softcuda: one image, as many channels out
@@ -64,3 +70,27 @@ def test_the_rolling_depthwise_kernel_loads_each_row_about_once() -> None:
     warps = bands * strips * (channels // 4) // 32
     weights = warps * TAPS * channels // FLOATS
     assert counted("depthwise.py")["depthwise_roll"][LOADED] == rows * columns * channels // FLOATS + weights
+
+
+BROKEN = [  # (what is broken, what stands there, what to write instead)
+    ("taps are turned round", "tap / TAPS * HALO_W + tap % TAPS", "tap % TAPS * HALO_W + tap / TAPS"),
+    ("rows of the view leave out the border", "(u64)HALO_W << 32", "(u64)ACROSS << 32"),
+    ("the border is not zero", "cell * 16, from, in);", "cell * 16, from, true);"),
+    ("the next tile takes this one's halo", "halo = other, other = free;", ""),
+    ("all filters get the first weights", "w += (size_t)blockIdx.y * 64 * TAPS * TAPS * 64, ", ""),
+    ("the last row of an image is left out", "if (p < s.P && q < s.Q)", "if (p < s.P - 1 && q < s.Q)"),
+]
+
+
+@pytest.mark.inputs("snippets/convolution", "snippets/warpbench.py", "snippets/warppairs.py")
+@pytest.mark.parametrize(("what", "right", "wrong"), BROKEN, ids=[what for what, *_ in BROKEN])
+def test_a_wrong_halo_is_noticed(
+    tmp_path: Path, what: str, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pycuda.driver")
+    book = copy_programs(tmp_path, ARTICLE)
+    break_in_one_place(book.snippets / ARTICLE / "halo.cu", right, wrong, what)
+    monkeypatch.setenv("SOFTCUDA", "force")
+    monkeypatch.setenv("PYTHONPATH", str(book.snippets))
+    with pytest.raises(RunError, match="AssertionError"):
+        run_program(book, book.snippets / ARTICLE / "halo.py")

@@ -1,0 +1,103 @@
+"""The layer of the page in fp16, each input fetched once for its nine taps: checked, timed beside wgmma and cuDNN.
+
+python halo.py             check; on a GPU also time 32 images of 56 x 56 with 64 channels
+python halo.py --profile   launch the kernel once for a profiler
+"""
+
+import functools
+import sys
+from typing import Any
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
+import pycuda.driver as cuda
+import warpbench as wb
+from _conv import LIMIT, Layer, shape_of
+from conv import MAP, SMALL, Checked, Half
+from pycuda import compiler
+from warppairs import pairs, share_of, spread
+
+TEAMS, CELLS = 3, 10 * 16  # as in halo.cu; of a halo
+SHARED = 9 * 64 * 128 + TEAMS * 2 * 8 * (CELLS + 1) * 16  # weights, and two halos for each team
+
+
+@functools.cache
+def kernel() -> Any:
+    options = ["-lineinfo", f"-I{wb.ROOT / 'convolution'}"]
+    image = compiler.compile(wb.source("convolution/halo.cu"), options=options, arch="sm_90a", no_extern_c=True)
+    function = cuda.module_from_buffer(image).get_function("conv_halo")
+    function.set_attribute(LIMIT, SHARED)
+    return function
+
+
+class Halo(Half):
+    """That layer, by this kernel too, in so many blocks; otherwise in one per SM, which is what fits."""
+
+    blocks = 0
+
+    def launch(self, way: str) -> None:
+        if way != "halo":
+            super().launch(way)
+            return
+        layer = self.layer
+        if layer.k % 64 or layer != Layer(layer.n, layer.h, layer.w, 64, layer.k, pad=layer.pad):
+            raise ValueError(f"{layer}: halo.cu takes 3 x 3 taps, stride 1, 64 channels and a multiple of 64 filters")
+        blocks, filters = self.blocks or cuda.Context.get_device().multiprocessor_count, layer.k // 64
+        grid = -(-blocks // filters), filters
+        kernel()(shape_of(layer), *self.at, self.y, block=(128 * TEAMS, 1, 1), grid=grid, shared=SHARED)
+
+
+def check_all(rng: np.random.Generator) -> None:
+    """Images of whole and of broken tiles, one and several, two groups of filters; then many tiles per block, too."""
+    sizes = (1, 14, 8, 64, 1), (1, 16, 16, 64, 0), (2, 9, 17, 128, 1), (3, 15, 9, 64, 2), (1, 3, 3, 64, 0)
+    for n, h, w, k, pad in sizes:
+        layer = Halo(Checked(rng, Layer(n, h, w, 64, k, pad=pad)))
+        share = layer.run("halo")
+        layer.blocks = 1
+        share = max(share, layer.run("halo"))
+        print(f"{n} x {h} x {w}, 64 -> {k} channels, padding {pad}: {share:.0%} of the bound")
+
+
+# --8<-- [start:time]
+def time_layer(rng: np.random.Generator, layer: Layer) -> None:
+    """This kernel in turn with hopper.cu's and with cuDNN's best."""
+    wb.needs(packages="torch")
+    import _rivals as torch_ways
+
+    h = Halo(Checked(rng, layer))
+    x, w = torch_ways.tensor(h.at[0], layer.x_shape, "<f2"), torch_ways.tensor(h.at[1], h.turned.shape, "<f2")
+    cudnn = torch_ways.conv2d(layer, x, w.permute(0, 3, 1, 2))
+    h.check(cudnn().permute(0, 2, 3, 1).cpu().numpy(), "cuDNN, fp16", 64)  # cuDNN may use transforms, too
+    for way in ("halo", "wgmma"):
+        h.run(way)
+    for name, launch in {"cudnn": cudnn, "wgmma": lambda: h.launch("wgmma")}.items():
+        ours, theirs = pairs(lambda: h.launch("halo"), launch)
+        median = {side: spread(side.seconds)[0] * 1e6 for side in (ours, theirs)}
+        if name == "cudnn":
+            for what, side in {"halo": ours, "halo.cudnn": theirs}.items():
+                wb.timing(what, wb.Timing(*spread(side.seconds), len(side.seconds)), flop=layer.flop)
+        share = share_of(ours, theirs)
+        wb.value(f"halo.{name}.share", share[0], "%", share[1:])
+        print(f"halo {median[ours]:.1f} µs, {name} {median[theirs]:.1f} µs: {share[0]:.1f} % of its speed")
+    h.run("halo")
+
+
+# --8<-- [end:time]
+
+
+if __name__ == "__main__":
+    wb.needs("9.0")
+    generator = np.random.default_rng()
+    if "--profile" in sys.argv[1:]:
+        same = Halo(Checked(generator, MAP if wb.is_gpu() else SMALL))
+        for way in ("halo", "wgmma"):
+            same.run(way)
+        print("halo and wgmma: right")
+        raise SystemExit
+    print(f"device: {wb.device()['name']}")
+    check_all(generator)
+    if wb.is_gpu():
+        wb.needs(memory=2**30)
+        time_layer(generator, MAP)
+    else:
+        print("no GPU: nothing is timed")
