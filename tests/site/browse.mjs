@@ -93,31 +93,37 @@ function drawn() {
   return wrong;
 }
 
-// Of what has the same colours in the same listing or table axe measures the contrast of two, not of all: a page has thousands of such
-// words.
+// Of text that looks alike, and stands in what looks alike, axe measures the contrast of two, not of all: a page has thousands of words
+// in some dozens of looks.
 function measureContrastOnce() {
   const rule = axe._audit.rules.find(({ id }) => id === "color-contrast"), matches = rule.matches;
-  const met = new Map(), wholes = new Map();
-  const look = (element) => {
-    const { color, font, opacity, background, textShadow, filter, position, mixBlendMode } = getComputedStyle(element);
-    return [color, font, opacity, background, textShadow, filter, position, mixBlendMode].join();
+  let met, names, looks; // of an element's look and of all around it; anew for each run, since colours turn
+  const nameOf = (element) => {
+    if (!element) return 0;
+    if (!looks.has(element)) {
+      const { color, font, opacity, background, textShadow, filter, position, mixBlendMode, fill } = getComputedStyle(element);
+      const look = [nameOf(element.parentElement), color, font, opacity, background, textShadow, filter, position, mixBlendMode, fill].join();
+      if (!names.has(look)) names.set(look, names.size + 1);
+      looks.set(element, names.get(look));
+    }
+    return looks.get(element);
   };
   const isNew = (element) => {
-    const whole = element.closest("pre, table");
-    if (!whole || whole === element || !element.checkVisibility({ visibilityProperty: true })) return true;
-    if (!wholes.has(whole)) wholes.set(whole, wholes.size);
-    let key = `${wholes.get(whole)}`;
-    for (let part = element; part !== whole; part = part.parentElement) key += "|" + look(part);
-    met.set(key, (met.get(key) ?? 0) + 1);
-    return met.get(key) <= 2;
+    if (!element.checkVisibility({ visibilityProperty: true })) return false;
+    const name = nameOf(element), times = (met.get(name) ?? 0) + 1;
+    met.set(name, times);
+    return times <= 2;
   };
   const hasText = (element) => [...element.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
-  rule.matches = (element, ...more) => hasText(element) && !isNew(element) ? false : matches(element, ...more);
+  const matter = (element) => element.matches("input, select, textarea") || hasText(element) && isNew(element);
+  rule.matches = (element, ...more) => matter(element) && matches(element, ...more);
+  window.measureAnew = () => [met, names, looks] = [new Map(), new Map(), new Map()];
 }
 
 // What axe finds, by all of its rules or by those given.
 async function axeFinds({ page, told }, rules) {
   const found = await page.evaluate(async (rules) => {
+    measureAnew();
     const only = rules && { runOnly: { type: "rule", values: rules } };
     const { violations } = await axe.run({ resultTypes: ["violations"], selectors: false, elementRef: true, ...only }); // only these in full
     return violations.map(({ id, nodes }) => `${id}: ${nodes.length}: ${nodes[0].element?.outerHTML.slice(0, 160)} ${nodes[0].failureSummary?.split("\n")[1] ?? ""}`);
