@@ -102,8 +102,7 @@ __device__ __forceinline__ void store(const Shape& s, half* y, Place at, unsigne
                      : "=r"(eight.x), "=r"(eight.y), "=r"(eight.z), "=r"(eight.w)
                      : "r"(room + chunk_at(output, chunk))
                      : "memory");
-        if (p < s.P && q < s.Q)
-            __stwb((uint4*)(y + ((size_t)(at.image * s.P + p) * s.Q + q) * s.K + chunk * 8), eight);
+        if (p < s.P && q < s.Q) __stwb((uint4*)(y + ((size_t)(at.image * s.P + p) * s.Q + q) * s.K + chunk * 8), eight);
     }
 }
 
@@ -118,8 +117,8 @@ extern "C" __global__ void __launch_bounds__(TEAMS * 128) conv_halo(Shape s, con
 
     for (int i = threadIdx.x; i < WEIGHTS / 16; i += TEAMS * 128) {  // stay for all tiles; w[k][tap][c]
         const int chunk = i % 8, filter = i / 8 % 64, tap = i / 512;
-        async16(weights + tap * 64 * 128 + chunk_at(filter, chunk),
-                w + (filter * TAPS * TAPS + tap) * 64 + chunk * 8, true);
+        async16(weights + tap * 64 * 128 + chunk_at(filter, chunk), w + (filter * TAPS * TAPS + tap) * 64 + chunk * 8,
+                true);
     }
     int tile = blockIdx.x + gridDim.x * team;  // the teams of an SM are as busy as those of the next
     if (tile < tiles) fetch(s, x, place_of(s, tile), halo);

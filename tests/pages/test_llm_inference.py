@@ -1,4 +1,4 @@
-"""The sectors that the article on inference predicts, its table of counts, and what notices a wrong cache or merge."""
+"""The article on inference: predicted sectors, its table of counts, step times, and wrong caches, merges and queues."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from types import ModuleType
 import pytest
 from broken import break_in_one_place, copy_programs
 
-from warpbook.book import SOFTCUDA, Book, here
+from warpbook.book import PRIMARY, SOFTCUDA, Book, here
 from warpbook.records import records
 from warpbook.run.run import RunError, run_program
 
 ARTICLE = "llm-inference"
 BOOK = here()
+PROGRAM = BOOK.snippets / ARTICLE / "goodput.py"
 TOKENS, CHUNK, CACHE = 2048, 256, 2048  # of --profile on softcuda; KiB of its cache
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 COPIED = "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum"  # by the copy engine
@@ -71,6 +72,19 @@ def test_the_counts_on_the_page_are_recorded(language: str) -> None:
         assert abs(int(sectors) - (metrics[SECTORS] + metrics.get(COPIED, 0)) / CACHE) <= 0.5
 
 
+def test_the_simulated_service_has_the_recorded_step_times() -> None:
+    """goodput.py takes a step to be a constant and so much per row: all batches and prefill were within 4 % of that."""
+    record = records.read(BOOK, PRIMARY, ARTICLE)
+    assert record is not None
+    measured = record["programs"][f"{ARTICLE}/serve.py"]["values"]
+    line = re.search(r"^STEP, SEQUENCE, TOKEN = (\S+), (\S+), (\S+)  #", PROGRAM.read_text("utf-8"), re.MULTILINE)
+    assert line is not None
+    step, sequence, token = map(float, line.groups())
+    assumed = {f"step.b{batch}.time": step + batch * sequence for batch in (1, 2, 4, 8, 16, 32, 64)}
+    assumed["prefill.time"] = step + 64 * token
+    assert {name: measured[name]["value"] for name in assumed} == pytest.approx(assumed, rel=0.04)
+
+
 BROKEN = [  # (program, what is broken, file, what stands there, what to write instead)
     ("attend.py", "a sum is not restated", "decode.cu", "m = top, s *= factor;", "m = top;"),
     ("attend.py", "values are not restated", "decode.cu", "for (float& x : o) x *= factor;", ""),
@@ -95,6 +109,10 @@ BROKEN = [  # (program, what is broken, file, what stands there, what to write i
     ("serve.py", "the key is a place early", "linear.cu", "j = to.position[m],", "j = max(1, to.position[m]) - 1,"),
     ("serve.py", "a batch writes into one cache", "linear.cu", "s = to.sequence[m];", "s = 0 * to.sequence[m];"),
     ("serve.py", "keys of another head", "linear.cu", "head = (n - queries) % wide / HEAD,", "head = 0,"),
+    ("goodput.py", "an answer begins before its prompt ends", "goodput.py",
+     "if left[waiting[0]] == 0", "if left[waiting[0]] <= rows"),
+    ("goodput.py", "a step takes tokens of one prompt only", "goodput.py",
+     "tokens < rows - len(batch):", "not tokens and len(batch) < rows:"),
 ]  # fmt: skip
 
 
