@@ -58,6 +58,7 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
     sites_ = notes.sites.data();
     made->notes = &notes;
     made->bulk = std::find(kinds.begin(), kinds.end(), Kind::bulk) != kinds.end();
+    made->unseen = std::find(kinds.begin(), kinds.end(), Kind::unseen) != kinds.end();
     launches_.push_back(std::move(made));
     current_ = nullptr;
     current_number_ = ~0ull;
@@ -119,6 +120,7 @@ void Checker::block_begin(const WarpPlace& place) {
     block.groups.assign(warps, 0);
     block.copies.clear();
     block.engines.clear();
+    block.copied.empty();
     block.shares = own.config->cluster.count() > 1;
     block.products.clear();
     block.proxied.clear();

@@ -71,6 +71,7 @@ class Checker : public Observer {
         copy,
         arrive,
         bulk,
+        unseen,  // writes shared memory, and no event says where
         cas,
         up,
         down,
@@ -145,6 +146,7 @@ class Checker : public Observer {
         std::array<Barrier, 17> barriers;
         Marks marks;  // of accesses to shared memory
         Shadow shared;
+        Filled copied;              // what bulk copies have filled of it, or will have
         uint32_t ordered = 0;       // marks below come before everything that follows
         Clocks ended;               // what lanes that have exited did
         uint32_t gone = 0;          // threads
@@ -172,7 +174,8 @@ class Checker : public Observer {
         std::vector<std::array<uint32_t, 3>> blocks;  // by serial
         GridOrder order;
         Notes* notes;
-        bool bulk;  // something of the program writes memory unseen
+        bool bulk;    // the program has copies that are followed in `engines`
+        bool unseen;  // something of the program writes shared memory unseen
         std::unordered_set<uint64_t> reported;
         std::vector<Guess> guesses;
         std::unordered_set<uint32_t> raced;  // lines of races in shared memory

@@ -54,7 +54,8 @@ void Checker::access(const WarpPlace& place, const Op& op, const RowAccess& acce
 }
 
 void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& event) {
-    if (kinds_[op.line] == Kind::bulk && event.access != Access::atomic) {
+    const Kind kind = kinds_[op.line];
+    if ((kind == Kind::bulk || kind == Kind::unseen) && event.access != Access::atomic) {
         // Only where it begins is reported: a thread that reads what it wrote must not be accused.
         Known* known = event.space == Space::global && event.access != Access::load
                            ? find(event.addresses[std::countr_zero(event.lanes)])
@@ -235,7 +236,7 @@ void Checker::touch(Touch& t) {
                 touch_cell(t, lane, first + k);
             }
         }
-        if (empty && launch().config->cluster.count() <= 1 && !launch().bulk) uninitialised(t, empty);
+        if (empty && launch().config->cluster.count() <= 1 && !launch().unseen) uninitialised(t, empty);
     }
     if (t.special && t.event.access != Access::load && t.warp.fenced) ++t.warp.clock;
 }
@@ -349,7 +350,7 @@ bool Checker::nothing_in(Touch& t, size_t cell) {
     if (Cell::id(t.shadow.written[cell]) >= t.marks.base()) return false;
     for (const uint32_t known : {t.shadow.read[cell], t.shadow.earlier[cell]})
         if (Cell::id(known) >= t.marks.base() && t.marks[Cell::id(known)].atomic) return false;
-    return true;
+    return t.known || !t.block.copied.filled(cell << t.shadow.shift, 1);
 }
 
 // `written` is the last plain write; `read` and `earlier` are reads or atomic operations, of which there may be several

@@ -19,9 +19,10 @@ Checker::Kind Checker::kind_of(const std::string& text) {
                : has("wait_all")     ? Kind::wait_all
                : has("mbarrier")     ? Kind::arrive
                                      : Kind::copy;
-    } else if (text.starts_with("cp.reduce.async") || text.starts_with("st.async") || text.starts_with("red.async") ||
-               text.starts_with("st.bulk")) {
+    } else if (text.starts_with("cp.reduce.async")) {
         kind = Kind::bulk;
+    } else if (text.starts_with("st.async") || text.starts_with("red.async") || text.starts_with("st.bulk")) {
+        kind = Kind::unseen;
     } else if (text.starts_with("atom") && has(".cas")) {
         kind = Kind::cas;
     } else if (text.starts_with("shfl.sync")) {

@@ -120,10 +120,11 @@ struct Shadow {
     }
 };
 
-// Which words of an allocation hold something.
+// Which words of an allocation, or of a block's shared memory, hold something.
 class Filled {
   public:
-    explicit Filled(size_t bytes, bool whole) : bytes_(bytes), whole_(whole) {}
+    explicit Filled(size_t bytes = most_shared, bool whole = false) : bytes_(bytes), whole_(whole) {}
+    static constexpr size_t most_shared = 1 << 18;  // bytes; a block has less
     bool whole() const { return whole_; }
     void empty() {
         whole_ = false;

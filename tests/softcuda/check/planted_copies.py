@@ -52,6 +52,25 @@ def pair(name: str, kind: str, defect: str, *clean: str, **more: object) -> None
         CASES[made] = Case(made, "", BEGIN.strip("\n") + body, before=COPIES, **more)  # type: ignore[arg-type]
 
 
+# --- what no copy has filled ------------------------------------------------------------------------------------------
+
+pair("half_a_row_is_fetched", "uninitialised", """
+    if (t == 0) FETCH(s[0], a, 128, &full[0]);
+    wait(&full[0], 0);
+    b[t] = s[0][63 - t];  //!
+""", """
+    if (t >= 32) s[0][t] = 0;
+    if (t == 0) FETCH(s[0], a, 128, &full[0]);
+    __syncthreads();
+    wait(&full[0], 0);
+    b[t] = s[0][63 - t];
+""", """
+    if (t < 2) FETCH(s[0] + 32 * t, a + 32 * t, 128, &full[t]);
+    wait(&full[0], 0);
+    wait(&full[1], 0);
+    ((char*)b)[4 * t] = ((char*)s[0])[4 * (63 - t)];
+""")  # fmt: skip
+
 # --- two proxies ------------------------------------------------------------------------------------------------------
 
 # Right on softcuda, and on an H200 wrong in 64 of 2^27 words: the place is filled again before all have read it.
