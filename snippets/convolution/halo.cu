@@ -1,6 +1,6 @@
 // The implicit GEMM in fp16 that fetches each input once, for sm_90a: 3 x 3 taps, stride 1, 64 channels in, filters in multiples of
 // 64. A warpgroup keeps the inputs of a tile of outputs and their border (the halo) in shared memory, and the nine matrices that the
-// taps multiply are nine views of it. Products are turned over: 64 filters times the 112 outputs of a tile.
+// taps multiply are nine views of it. The product is transposed: 64 filters times the 112 outputs of a tile.
 typedef unsigned long long u64;
 #define BN 64
 #define STAGES 2
