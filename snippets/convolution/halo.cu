@@ -1,7 +1,13 @@
 // The implicit GEMM in fp16 that fetches each input once, for sm_90a: 3 x 3 taps, stride 1, 64 channels in, filters in multiples of
 // 64. A warpgroup keeps the inputs of a tile of outputs and their border (the halo) in shared memory, and the nine matrices that the
 // taps multiply are nine views of it. The product is transposed: 64 filters times the 112 outputs of a tile.
-typedef unsigned long long u64;
+
+// Barriers, descriptors and wgmma, in fp16.
+#define ELEMENT 2
+#define OUT 1
+#define WGMMA_TYPE "k16.f32.f16.f16"
+#define WGMMA_FLAGS ", 1, 1, 0, 0"
+#include "../matmul-tensor/hopper.cuh"
 #define BN 64
 #define STAGES 2
 #include "half.cuh"
@@ -18,21 +24,17 @@ __device__ __forceinline__ u64 halo_view(unsigned at) {
     return (at & 0x3ffff) >> 4 | (u64)(PLANE / 16) << 16 | (u64)HALO_W << 32;
 }
 // --8<-- [end:layout]
-// Rows of 128 bytes, swizzled within them, so that eight rows are 1024 bytes.
-__device__ __forceinline__ u64 weights_view(unsigned at) {
-    return (at & 0x3ffff) >> 4 | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;
-}
-#define FOUR(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define EIGHT(d, i) FOUR(d, i), FOUR(d, i + 4)
 __device__ __forceinline__ void wgmma(float (&d)[56], u64 a, u64 b, int add) {  // 64 x 112 sums, 16 products each
     asm volatile(
         "{\n.reg .pred p;\nsetp.ne.b32 p, %58, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n112k16.f32.f16.f16 "
+        "wgmma.mma_async.sync.aligned.m64n112" WGMMA_TYPE
+        " "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
         "%48, %49, %50, %51, %52, %53, %54, %55}, "
-        "%56, %57, p, 1, 1, 0, 0;\n}"
+        "%56, %57, p" WGMMA_FLAGS ";\n}"
         : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24), EIGHT(d, 32), EIGHT(d, 40), EIGHT(d, 48)
         : "l"(a), "l"(b), "r"(add));
 }
@@ -65,21 +67,17 @@ __device__ __forceinline__ void fetch(const Shape& s, const half* x, Place at, u
 
 // --8<-- [start:multiply]
 __device__ __forceinline__ void multiply(float (&d)[56], unsigned weights, unsigned halo) {
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    wgmma_fence();
 #pragma unroll
     for (int tap = 0; tap < TAPS * TAPS; tap++)
 #pragma unroll
         for (int k = 0; k < 4; k++)  // 16 of the 64 channels: two planes
-            wgmma(d, weights_view(weights + tap * 64 * 128) + 2 * k,
+            wgmma(d, descriptor(weights + tap * 64 * 128) + 2 * k,
                   halo_view(halo + 2 * k * PLANE + (tap / TAPS * HALO_W + tap % TAPS) * 16), tap + k > 0);
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    wgmma_commit();
 }
 // --8<-- [end:multiply]
 
-__device__ __forceinline__ unsigned pack(float a, float b) {
-    const half2 pair = __floats2half2_rn(a, b);
-    return *(const unsigned*)&pair;
-}
 // From sums with a filter per row to outputs with their 64 filters side by side: by way of shared memory, transposed on the way in.
 __device__ __forceinline__ void store(const Shape& s, half* y, Place at, unsigned room, const float (&d)[56],
                                       int team) {
@@ -108,8 +106,7 @@ __device__ __forceinline__ void store(const Shape& s, half* y, Place at, unsigne
 
 // --8<-- [start:halo]
 extern "C" __global__ void __launch_bounds__(TEAMS * 128) conv_halo(Shape s, const half* x, const half* w, half* y) {
-    extern __shared__ __align__(1024) unsigned char memory[];
-    const unsigned weights = (unsigned)__cvta_generic_to_shared(memory);
+    const unsigned weights = shared_address(memory);
     const int team = threadIdx.x / 128, step = gridDim.x * TEAMS;
     const int tiles = s.N * ((s.P + DOWN - 1) / DOWN) * ((s.Q + ACROSS - 1) / ACROSS);
     unsigned halo = weights + WEIGHTS + team * 2 * HALO, other = halo + HALO;
@@ -128,9 +125,8 @@ extern "C" __global__ void __launch_bounds__(TEAMS * 128) conv_halo(Shape s, con
         float d[56];
         multiply(d, weights, halo);
         if (tile + step < tiles) fetch(s, x, place_of(s, tile + step), other);  // while they run
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-#pragma unroll
-        for (int i = 0; i < 56; i++) asm volatile("" : "+f"(d[i])::"memory");  // nothing reads them before
+        wgmma_wait<0>();
+        wgmma_done(d);
         team_sync(team);  // no warp's products read this halo any more: it becomes the way out
         store(s, y, place_of(s, tile), halo, d, team);
         copies_arrived();

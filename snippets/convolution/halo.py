@@ -6,6 +6,7 @@ python halo.py --profile   launch the kernel once for a profiler
 
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ import pycuda.autoprimaryctx  # noqa: F401  the context that torch uses too
 import pycuda.driver as cuda
 import warpbench as wb
 from _conv import LIMIT, Layer, shape_of
-from conv import MAP, SMALL, Checked, Half
+from conv import MAP, SMALL, Checked, Half, record
 from pycuda import compiler
-from warppairs import pairs, share_of, spread
+from warppairs import Side, pairs, share_of
 
 TEAMS, CELLS = 3, 10 * 16  # as in halo.cu; of a halo
 SHARED = 9 * 64 * 128 + TEAMS * 2 * 8 * (CELLS + 1) * 16  # weights, and two halos for each team
@@ -58,7 +59,15 @@ def check_all(rng: np.random.Generator) -> None:
         print(f"{n} x {h} x {w}, 64 -> {k} channels, padding {pad}: {share:.0%} of the bound")
 
 
-# --8<-- [start:time]
+def time_beside(h: Halo, name: str, launch: Callable[[], Any]) -> tuple[Side, Side]:
+    """This kernel and a rival in turn; records the share of its speed."""
+    ours, theirs = pairs(lambda: h.launch("halo"), launch)
+    share = share_of(ours, theirs)
+    wb.value(f"halo.{name}.share", share[0], "%", share[1:])
+    print(f"halo at {share[0]:.1f} % of the speed of {name}")
+    return ours, theirs
+
+
 def time_layer(rng: np.random.Generator, layer: Layer) -> None:
     """This kernel in turn with hopper.cu's and with cuDNN's best."""
     wb.needs(packages="torch")
@@ -70,19 +79,11 @@ def time_layer(rng: np.random.Generator, layer: Layer) -> None:
     h.check(cudnn().permute(0, 2, 3, 1).cpu().numpy(), "cuDNN, fp16", 64)  # cuDNN may use transforms, too
     for way in ("halo", "wgmma"):
         h.run(way)
-    for name, launch in {"cudnn": cudnn, "wgmma": lambda: h.launch("wgmma")}.items():
-        ours, theirs = pairs(lambda: h.launch("halo"), launch)
-        median = {side: spread(side.seconds)[0] * 1e6 for side in (ours, theirs)}
-        if name == "cudnn":
-            for what, side in {"halo": ours, "halo.cudnn": theirs}.items():
-                wb.timing(what, wb.Timing(*spread(side.seconds), len(side.seconds)), flop=layer.flop)
-        share = share_of(ours, theirs)
-        wb.value(f"halo.{name}.share", share[0], "%", share[1:])
-        print(f"halo {median[ours]:.1f} µs, {name} {median[theirs]:.1f} µs: {share[0]:.1f} % of its speed")
+    ours, theirs = time_beside(h, "cudnn", cudnn)
+    took, other = record("halo", ours, layer.flop), record("halo.cudnn", theirs, layer.flop)
+    print(f"halo {took:.1f} µs, cuDNN {other:.1f} µs")
+    time_beside(h, "wgmma", lambda: h.launch("wgmma"))
     h.run("halo")
-
-
-# --8<-- [end:time]
 
 
 if __name__ == "__main__":

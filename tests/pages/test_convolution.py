@@ -82,13 +82,13 @@ BROKEN = [  # (what is broken, what stands there, what to write instead)
 ]
 
 
-@pytest.mark.inputs("snippets/convolution", "snippets/warpbench.py", "snippets/warppairs.py")
+@pytest.mark.inputs("snippets/convolution", "snippets/matmul-tensor", "snippets/warpbench.py", "snippets/warppairs.py")
 @pytest.mark.parametrize(("what", "right", "wrong"), BROKEN, ids=[what for what, *_ in BROKEN])
 def test_a_wrong_halo_is_noticed(
     tmp_path: Path, what: str, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pycuda.driver")
-    book = copy_programs(tmp_path, ARTICLE)
+    book = copy_programs(tmp_path, ARTICLE, "matmul-tensor")  # whose wgmma halo.cu includes
     break_in_one_place(book.snippets / ARTICLE / "halo.cu", right, wrong, what)
     monkeypatch.setenv("SOFTCUDA", "force")
     monkeypatch.setenv("PYTHONPATH", str(book.snippets))
