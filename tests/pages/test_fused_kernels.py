@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
@@ -16,15 +17,19 @@ ROWS, LENGTH = 64, 4096  # of --profile on softcuda
 METRIC = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 
 
-@pytest.fixture(scope="module")
-def fused() -> ModuleType:
-    pytest.importorskip("pycuda.driver")
-    pytest.importorskip("pycuda.autoprimaryctx")
+@pytest.fixture
+def fused() -> Iterator[ModuleType]:
+    """With a context for the test, since some shapes depend on how many multiprocessors a device has."""
+    cuda = pytest.importorskip("pycuda.driver")
+    cuda.init()
+    context = cuda.Device(0).make_context()
     folders = [str(here().snippets / ARTICLE), str(here().snippets)]
     sys.path[:0] = folders
     try:
-        return importlib.import_module("_sectors")
+        yield importlib.import_module("_sectors")
     finally:
+        context.pop()
+        context.detach()
         for folder in folders:
             sys.path.remove(folder)
 

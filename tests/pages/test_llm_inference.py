@@ -39,7 +39,6 @@ def counted() -> dict[str, dict[str, float]]:
 @pytest.fixture(scope="module")
 def decode() -> Iterator[ModuleType]:
     pytest.importorskip("pycuda.driver")
-    pytest.importorskip("pycuda.autoprimaryctx")
     folders = [str(BOOK.snippets / ARTICLE), str(BOOK.snippets)]
     sys.path[:0] = folders
     try:

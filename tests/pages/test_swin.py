@@ -18,7 +18,6 @@ METRIC = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 @pytest.fixture(scope="module")
 def kernels() -> ModuleType:
     pytest.importorskip("pycuda.driver")
-    pytest.importorskip("pycuda.autoprimaryctx")
     folders = [str(here().snippets / ARTICLE), str(here().snippets)]
     sys.path[:0] = folders
     try:
