@@ -1,7 +1,7 @@
 // A page of the built site in each of its languages, light and dark, wide and narrow: `look(tools, URL, {en: path, zh: path})`, called by
 // browser.mjs; without zh for one in English only. `patience`, the fourth, is in ms: for what may never come. Each language has a browser
 // of its own. Its tab is kept for all looks, so that its process and what pages share are loaded once; what a look leaves in it is removed.
-import { ready } from "./page.mjs";
+import { laidOut, ready } from "./page.mjs";
 
 // A page is loaded twice: narrow and dark, then wide and light, where it turns dark before a reader's eyes.
 const WAYS = { light: { colorScheme: "light", width: 1280 }, dark: { colorScheme: "dark", width: 1280 }, narrow: { colorScheme: "dark", width: 390 } };
@@ -212,7 +212,9 @@ async function chooseDevice({ page, told }) {
   await buttons[0].evaluate((button) => { // the first may be in a dive
     for (let part = button.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
   });
+  await laidOut(page); // else the button may move while it is pressed
   await buttons[0].click();
+  if (await buttons[0].getAttribute("aria-pressed") !== "true") told("a click does not choose a device");
   await page.reload();
   const shown = await page.$$eval(".wb-output", (boxes) => boxes.map((box) => box.querySelector("pre:not([hidden])")?.dataset.device));
   if (shown[0] !== "softcuda") told(`the device chosen is forgotten: ${shown[0]} is shown`);
