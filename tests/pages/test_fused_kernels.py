@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from modules import module_of
 
 from warpbook.book import SOFTCUDA, here
 from warpbook.records import records
@@ -21,17 +20,12 @@ METRIC = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 def fused() -> Iterator[ModuleType]:
     """With a context for the test, since some shapes depend on how many multiprocessors a device has."""
     cuda = pytest.importorskip("pycuda.driver")
-    cuda.init()
-    context = cuda.Device(0).make_context()
-    folders = [str(here().snippets / ARTICLE), str(here().snippets)]
-    sys.path[:0] = folders
-    try:
-        yield importlib.import_module("_sectors")
-    finally:
+    with module_of(ARTICLE, "_sectors") as module:
+        cuda.init()
+        context = cuda.Device(0).make_context()
+        yield module
         context.pop()
         context.detach()
-        for folder in folders:
-            sys.path.remove(folder)
 
 
 def test_every_sector_was_predicted(fused: ModuleType) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from broken import break_in_one_place, copy_programs
+from modules import module_of
 
 from warpbook.book import PRIMARY, SOFTCUDA, Book, here
 from warpbook.records import records
@@ -38,14 +37,8 @@ def counted() -> dict[str, dict[str, float]]:
 
 @pytest.fixture(scope="module")
 def decode() -> Iterator[ModuleType]:
-    pytest.importorskip("pycuda.driver")
-    folders = [str(BOOK.snippets / ARTICLE), str(BOOK.snippets)]
-    sys.path[:0] = folders
-    try:
-        yield importlib.import_module("_decode")
-    finally:
-        for folder in folders:
-            sys.path.remove(folder)
+    with module_of(ARTICLE, "_decode") as module:
+        yield module
 
 
 def test_every_sector_was_predicted(decode: ModuleType) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
+from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from modules import module_of
 
 from warpbook.book import SOFTCUDA, here
 from warpbook.records import records
@@ -16,16 +16,9 @@ METRIC = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 
 
 @pytest.fixture(scope="module")
-def kernels() -> ModuleType:
-    pytest.importorskip("pycuda.driver")
-    folders = [str(here().snippets / ARTICLE), str(here().snippets)]
-    sys.path[:0] = folders
-    try:
-        return importlib.import_module("_kernels")
-    finally:
-        sys.modules.pop("_kernels", None)  # other articles have a module of this name
-        for folder in folders:
-            sys.path.remove(folder)
+def kernels() -> Iterator[ModuleType]:
+    with module_of(ARTICLE, "_kernels") as module:
+        yield module
 
 
 @pytest.fixture(scope="module")
