@@ -170,6 +170,7 @@ __device__ void scan_ring(const T* in, T* out, Word* tiles, unsigned* next, Inde
         Index k = ring.number[s], first = k * RING_TILE + w * (SHARE * 128);
         if (k < 0) return;
         if (warp == 1) {
+            __syncwarp();  // every lane has read the number
             if (lane == 0) arrive(ring.empty + s);
             left += sum_published(tiles, last, k);
             last = k;
