@@ -1,8 +1,7 @@
-"""Where arrays are, how a product is launched and checked, and how two launches are timed beside each other."""
+"""Where arrays are, and how a product is launched and checked."""
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
 from typing import Any
 
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # what Triton 3.9 does, and warns of where it is not said
@@ -133,36 +132,3 @@ def loop_of(ptx: str) -> Counter[str]:
 
 
 # --8<-- [end:ptx]
-
-
-# --8<-- [start:pairs]
-def pairs(ours: Callable[[], None], theirs: Callable[[], None], seconds: float) -> tuple[list, list]:
-    """Time both in turn, in bursts of launches, for about `seconds`; the time per launch in each burst."""
-    one = burst(ours, 1) + burst(theirs, 1)
-    rounds = 10
-    repeats = max(1, min(20, int(seconds / rounds / one)))
-    times: tuple[list[float], list[float]] = ([], [])
-    for i in range(rounds):
-        for which in (0, 1) if i % 2 else (1, 0):
-            (ours, theirs)[which]()
-            times[which].append(burst((ours, theirs)[which], repeats))
-    return times
-
-
-def burst(run: Callable[[], None], repeats: int) -> float:
-    start, stop = cuda.Event(), cuda.Event()
-    start.record()
-    for _ in range(repeats):
-        run()
-    stop.record()
-    stop.synchronize()
-    return stop.time_since(start) * 1e-3 / repeats
-
-
-def spread(values: Sequence[float]) -> tuple[float, float, float]:
-    """The median, and the 10th and the 90th percentile."""
-    low, median, high = (float(x) for x in np.percentile(values, [10, 50, 90]))
-    return median, low, high
-
-
-# --8<-- [end:pairs]

@@ -13,7 +13,8 @@ import warpbench as wb
 
 wb.needs("9.0", packages="triton")
 import _products as products  # noqa: E402
-from _tools import Launch, Problem, pairs, poison, put, spread  # noqa: E402
+from _tools import Launch, Problem, poison, put  # noqa: E402
+from warppairs import pairs, share_of, spread  # noqa: E402
 
 # --8<-- [start:versions]
 VERSIONS = {  # kernel, tile, group, warps, stages
@@ -102,9 +103,9 @@ def measure(rng: np.random.Generator, n: int) -> None:
         ours, cublas = pairs(lambda: launch(problem, programs=few if name == "v4" else 0), theirs, seconds=0.5)  # noqa: B023
         run(name, problem)
         problem.check(name)  # and still after the last
-        library += cublas
-        share = shares[name] = spread([100 * b / a for a, b in zip(ours, cublas, strict=True)])
-        t = wb.Timing(*spread(ours), repeats=len(ours))
+        library += cublas.seconds
+        share = shares[name] = share_of(ours, cublas)
+        t = wb.Timing(*spread(ours.seconds), repeats=len(ours.seconds))
         wb.timing(f"{name}{tag}", t, flop=flop)
         wb.value(f"{name}{tag}.share", share[0], "%", share[1:])
         cells = f"{t.median * 1e3:12.3f}{flop / t.median / 1e12:10.1f}"
@@ -115,7 +116,7 @@ def measure(rng: np.random.Generator, n: int) -> None:
     for one, other, what in (("v0", "v1", "grouped"), ("v0", "v2", "v2_v0")):  # in pairs, so that the clock is the same
         first, second = (lambda: VERSIONS[one](problem)), (lambda: VERSIONS[other](problem))  # noqa: B023
         slow, fast = pairs(first, second, seconds=0.5)
-        ratio = spread([a / b for a, b in zip(slow, fast, strict=True)])
+        ratio = spread([a / b for a, b in zip(slow.seconds, fast.seconds, strict=True)])
         wb.value(f"{what}{tag}.ratio", ratio[0], "1", ratio[1:])
     t = wb.Timing(*spread(library), repeats=len(library))
     wb.timing(f"cublas{tag}", t, flop=flop)
@@ -140,10 +141,11 @@ def measure_odd(rng: np.random.Generator, n: int) -> None:
 def measure_fused(rng: np.random.Generator) -> None:
     together, apart = check_fused(rng, 8192, 8192, 512, every=False)
     one, two = pairs(together, apart, seconds=0.5)
-    wb.timing("fused", wb.Timing(*spread(one), repeats=len(one)))
-    wb.timing("unfused", wb.Timing(*spread(two), repeats=len(two)))
-    times = f"{spread(one)[0] * 1e6:.0f} µs fused, {spread(two)[0] * 1e6:.0f} µs in two kernels"
-    print(f"8192 x 8192 x 512, bias and ReLU: {times}")
+    times = [wb.Timing(*spread(side.seconds), repeats=len(side.seconds)) for side in (one, two)]
+    wb.timing("fused", times[0])
+    wb.timing("unfused", times[1])
+    fused, unfused = (t.median * 1e6 for t in times)
+    print(f"8192 x 8192 x 512, bias and ReLU: {fused:.0f} µs fused, {unfused:.0f} µs in two kernels")
 
 
 def profile(rng: np.random.Generator, n: int) -> None:
