@@ -70,27 +70,33 @@ extern "C" __global__ void depthwise_strip(Plane s, const float4* x, const float
 #if TAPS == 3 && STRIDE == 1 && DILATION == 1
 // --8<-- [start:roll]
 // DOWN x ACROSS outputs per thread. Each input row is loaded once, and added to the sums of the three outputs that need it.
+// Every other band of rows is computed upwards: neighbours load the rows that they share at the same time, so L2 has them.
 extern "C" __global__ void __launch_bounds__(256, 2)
     depthwise_roll(Plane s, const float4* x, const float4* w, float4* y) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x, channels = s.C / 4;
     unsigned strips = (s.Q + ACROSS - 1) / ACROSS, bands = (s.P + DOWN - 1) / DOWN;
     if (i >= (unsigned)s.N * bands * strips * channels) return;
-    int c = i % channels, q = i / channels % strips * ACROSS, p0 = i / channels / strips % bands * DOWN;
+    int c = i % channels, q = i / channels % strips * ACROSS, band = i / channels / strips % bands, p0 = band * DOWN;
     int n = i / channels / strips / bands;
+    bool up = band % 2;  // then the filter, too, is read from below
     float4 weight[TAPS * TAPS], sum[TAPS][ACROSS] = {};
 #pragma unroll
-    for (int e = 0; e < TAPS * TAPS; e++) weight[e] = w[e * channels + c];
+    for (int r = 0; r < TAPS; r++)
+#pragma unroll
+        for (int t = 0; t < TAPS; t++)
+            weight[r * TAPS + t] = w[((up ? TAPS - 1 - r : r) * TAPS + t) * channels + c];
     for (int first = 0; first < DOWN + TAPS - 1; first += TAPS) {
 #pragma unroll
         for (int step = 0; step < TAPS; step++) {  // unrolled, so that `sum` has constant indices
-            int h = p0 - s.pad + first + step, p = p0 + first + step - (TAPS - 1);  // the output that row h completes
+            int at = up ? DOWN + TAPS - 2 - first - step : first + step;  // of the input rows that this band needs
+            int h = p0 - s.pad + at, p = p0 + at - (up ? 0 : TAPS - 1);   // the output that row h completes
             float4 value[SEEN];
             const float4* row = x + (size_t)(n * s.H + h) * s.W * channels + c;
             bool in = h >= 0 && h < s.H;
 #pragma unroll
             for (int e = 0; e < SEEN; e++) value[e] = load(row, in ? q - s.pad + e : -1, s.W, channels);
 #pragma unroll
-            for (int r = 0; r < TAPS; r++)  // row h is tap r of output p + TAPS - 1 - r
+            for (int r = 0; r < TAPS; r++)  // downwards, row h is tap r of output p + TAPS - 1 - r
 #pragma unroll
                 for (int j = 0; j < ACROSS; j++)
 #pragma unroll
@@ -99,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
             float4* done = sum[(step + 1) % TAPS];
 #pragma unroll
             for (int j = 0; j < ACROSS; j++) {
-                if (p >= p0 && p < s.P && q + j < s.Q)
+                if (first + step >= TAPS - 1 && p < s.P && q + j < s.Q)
                     y[((size_t)(n * s.P + p) * s.Q + q + j) * channels + c] = done[j];
                 done[j] = float4{};
             }
