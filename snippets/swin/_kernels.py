@@ -51,10 +51,19 @@ class Maps:
         self.launch("global_attention", qkv, out, n, self.scale, grid=grid, block=(self.threads, 1, 1))
 
     def move(self, name: str, source: Any, target: Any, channels: int, *more: int) -> None:
-        """roll, partition, reverse or merge_patches: a thread per four channels."""
+        """roll, partition or reverse: a thread per four channels."""
         count = self.batch * self.h * self.w * channels // 4
         sizes = (self.h, self.w, channels // 4, *more)
         self.launch(name, source, target, *sizes, np.uint64(count), grid=(-(-count // COPIED), 1),
+                    block=(COPIED, 1, 1))  # fmt: skip
+
+    def merge(self, source: Any, target: Any, channels: int) -> None:
+        """merge_patches: a thread per four channels of two pixels, one above the other."""
+        row = self.w * channels // 4
+        pieces = -(-row // COPIED)
+        if pieces > 65_535:
+            raise ValueError(f"a row of {self.w} × {channels} floats takes {pieces} blocks; a grid's y has 65535")
+        self.launch("merge_patches", source, target, row, channels // 4, grid=(self.batch * self.h // 2, pieces),
                     block=(COPIED, 1, 1))  # fmt: skip
 
     # --8<-- [start:backward]

@@ -335,13 +335,16 @@ __global__ void __launch_bounds__(THREADS) global_attention(const float* qkv, fl
 
 // --8<-- [start:merge]
 // Four neighbouring pixels become one with four times the channels: (0, 0), (1, 0), (0, 1), (1, 1), row before column.
-__global__ void merge_patches(const float* in, float* out, int h, int w, int packs, size_t count) {
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    int pack = i % packs, part = i / packs % 4, x = i / packs / 4 % (w / 2), y = i / packs / 4 / (w / 2) % (h / 2);
-    size_t image = i / packs / ((size_t)h * w);
-    size_t from = ((image * h + 2 * y + part % 2) * w + 2 * x + part / 2) * packs + pack;
-    store(out + 4 * i, load(in + 4 * from));
+// So two rows interleave: pixel x of the upper row goes to place 2x, that of the lower row to place 2x + 1.
+// A row has `row` packs of four channels, a pixel `packs`; blockIdx.x is the pair of rows, blockIdx.y a piece of it.
+__global__ void merge_patches(const float4* in, float4* out, unsigned row, unsigned packs) {
+    unsigned i = blockIdx.y * blockDim.x + threadIdx.x;
+    if (i >= row) return;
+    size_t pair = (size_t)blockIdx.x * 2 * row;
+    float4 upper = __ldcs(in + pair + i), lower = __ldcs(in + pair + row + i);  // streaming: each is used once
+    float4* to = out + pair + i + i / packs * packs;
+    __stcs(to, upper);
+    __stcs(to + packs, lower);
 }
 // --8<-- [end:merge]
 

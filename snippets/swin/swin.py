@@ -224,7 +224,7 @@ def time_alone(layer: Layer) -> None:
         wb.check(merged.read()[-1], merge(layer.x[-1]), what="merging")
 
     merging = wb.time(
-        lambda _: maps.move("merge_patches", layer.at["x"], merged.at, maps.channels),
+        lambda _: maps.merge(layer.at["x"], merged.at, maps.channels),
         poison=lambda _: merged.spoil(),
         check=check_merged,
     )
@@ -316,7 +316,7 @@ def profile(rng: np.random.Generator, batch: int, side: int) -> None:
     layer.globally()
     layer.check_globally()
     merged = Poisoned((batch, side // 2, side // 2, 4 * layer.maps.channels))
-    layer.maps.move("merge_patches", layer.at["x"], merged.at, layer.maps.channels)
+    layer.maps.merge(layer.at["x"], merged.at, layer.maps.channels)
     wb.check(merged.read()[-1], merge(layer.x[-1]), what="merging")
     layer.backward()
     layer.check_backward()

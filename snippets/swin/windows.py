@@ -117,13 +117,14 @@ def check_index(largest: int) -> None:
 
 
 def check_merge(rng: np.random.Generator) -> None:
-    for h, w, channels in ((2, 2, 4), (4, 6, 8), (8, 4, 12)):
+    """Also rows that take two blocks, and more rows than a grid's y has blocks."""
+    for h, w, channels in ((2, 2, 4), (4, 6, 8), (8, 4, 12), (4, 104, 12), (70_000, 2, 4)):
         maps = Maps(2, h, w, heads=1, window=2, head=channels)
         x, out = (
             rng.standard_normal((2, h, w, channels)).astype(np.float32),
             Poisoned((2, h // 2, w // 2, 4 * channels)),
         )
-        maps.move("merge_patches", *to_device(x), out.at, channels)
+        maps.merge(*to_device(x), out.at, channels)
         wb.check(out.read(), np.stack([merge(image) for image in x]), what=f"merging {h} × {w} × {channels}")
 
 

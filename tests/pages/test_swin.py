@@ -51,3 +51,9 @@ def test_multiplications_grow_as_the_formula_says(launches: dict[str, dict[str, 
     blocks = {"window_attention": 16 * 3, "global_attention": 13 * 16 * 3}
     for name, times in blocks.items():
         assert 1 <= launches[name][metric] / (times * products) < 1.3, name
+
+
+def test_a_row_that_no_grid_covers_is_refused(kernels: ModuleType) -> None:
+    maps = kernels.Maps(1, 2, 65_536, heads=1, head=4, module=object())
+    with pytest.raises(ValueError, match="65536 blocks; a grid's y has 65535"):
+        maps.merge(None, None, 4 * kernels.COPIED)
