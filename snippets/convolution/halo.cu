@@ -2,7 +2,7 @@
 // 64. A warpgroup keeps the inputs of a tile of outputs and their border (the halo) in shared memory, and the nine matrices that the
 // taps multiply are nine views of it. The product is transposed: 64 filters times the 112 outputs of a tile.
 
-// Barriers, descriptors and wgmma, in fp16.
+// Copy engine, barriers and wgmma, in fp16. The maps are of x, of the filters as rows, and of y.
 #define ELEMENT 2
 #define OUT 1
 #define WGMMA_TYPE "k16.f32.f16.f16"
@@ -12,34 +12,31 @@
 #define STAGES 2
 #include "half.cuh"
 
-constexpr int TAPS = 3, ACROSS = 8, DOWN = 14, OUTPUTS = ACROSS * DOWN, TEAMS = 3;  // TEAMS: warpgroups of a block
-constexpr int HALO_W = ACROSS + TAPS - 1, HALO_H = DOWN + TAPS - 1, CELLS = HALO_W * HALO_H;
+constexpr int TAPS = 3, ACROSS = 8, DOWN = 14, TEAMS = 2;  // a tile; warpgroups of a block
+constexpr int HALO_W = ACROSS + TAPS - 1, HALO_H = DOWN + TAPS - 1;
 // --8<-- [start:layout]
-// A halo is eight planes, of 8 channels each, with 16 bytes per cell. A cell more per plane: the eight lanes that copy a cell's
-// channels write to different banks.
-constexpr int PLANE = (CELLS + 1) * 16, HALO = 8 * PLANE, WEIGHTS = TAPS * TAPS * 64 * 128;
+// A halo has a row of 128 bytes per cell: 64 channels, in chunks of 16 bytes that the copy engine swizzles.
+constexpr int HALO = HALO_W * HALO_H * 128, TAP = 64 * 128, FILTERS = TAPS * TAPS * TAP;
 
-// Rows of 16 bytes, eight of them in a row of the tile. Strides in 16 bytes: to the next 8 channels, to the next row of the tile.
+// A matrix whose rows are cells from `at` on: eight side by side, the next eight in the next row of the halo. Counts in 16 bytes.
 __device__ __forceinline__ u64 halo_view(unsigned at) {
-    return (at & 0x3ffff) >> 4 | (u64)(PLANE / 16) << 16 | (u64)HALO_W << 32;
+    return (at & 0x3ffff) >> 4 | 1ull << 16 | (u64)(HALO_W * 128 / 16) << 32 | 1ull << 62;
 }
 // --8<-- [end:layout]
 #define EIGHT(d, i) FOUR(d, i), FOUR(d, i + 4)
-__device__ __forceinline__ void wgmma(float (&d)[56], u64 a, u64 b, int add) {  // 64 x 112 sums, 16 products each
+// 64 x 112 sums, 16 products each; this thread's share of the 64 x 16 weights is in registers.
+__device__ __forceinline__ void wgmma(float (&d)[56], const unsigned (&a)[4], u64 b, int add) {
     asm volatile(
-        "{\n.reg .pred p;\nsetp.ne.b32 p, %58, 0;\n"
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %61, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n112" WGMMA_TYPE
         " "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
         "%48, %49, %50, %51, %52, %53, %54, %55}, "
-        "%56, %57, p" WGMMA_FLAGS ";\n}"
+        "{%56, %57, %58, %59}, %60, p, 1, 1, 0;\n}"
         : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24), EIGHT(d, 32), EIGHT(d, 40), EIGHT(d, 48)
-        : "l"(a), "l"(b), "r"(add));
-}
-__device__ __forceinline__ void copies_arrived() {  // this thread's, and wgmma sees them
-    asm volatile("cp.async.wait_all;\nfence.proxy.async.shared::cta;" ::: "memory");
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 __device__ __forceinline__ void team_sync(int team) { asm volatile("bar.sync %0, 128;" ::"r"(team + 1) : "memory"); }
 
@@ -52,36 +49,54 @@ __device__ __forceinline__ Place place_of(const Shape& s, int tile) {
 }
 
 // --8<-- [start:fetch]
-// A tile's halo; zeros where the image ends. A warp copies four cells at a time, each lane 8 channels.
-__device__ __forceinline__ void fetch(const Shape& s, const half* x, Place at, unsigned to) {
-    const int t = threadIdx.x % 128, chunk = t % 8;
-#pragma unroll
-    for (int cell = t / 8; cell < CELLS; cell += 16) {
-        const int h = at.p - s.pad_h + cell / HALO_W, v = at.q - s.pad_w + cell % HALO_W;
-        const bool in = (unsigned)h < s.H && (unsigned)v < s.W;
-        const half* from = in ? x + ((size_t)(at.image * s.H + h) * s.W + v) * 64 + chunk * 8 : x;
-        async16(to + chunk * PLANE + cell * 16, from, in);
-    }
+// A tile's halo in one copy, begun by one thread. What lies outside of the image arrives as zeros: the padding.
+__device__ __forceinline__ void fetch(const Shape& s, Place at, unsigned to, unsigned barrier) {
+    barrier_expect(barrier, HALO);
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
+        "[%6];" ::"r"(to),
+        "l"(maps), "r"(0), "r"(at.q - s.pad_w), "r"(at.p - s.pad_h), "r"(at.image), "r"(barrier)
+        : "memory");
+}
+// A tile of outputs back; what lies outside of the image is not written.
+__device__ __forceinline__ void store(Place at, int filter, unsigned from) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4}], [%5];\n"
+        "cp.async.bulk.commit_group;" ::"l"(maps + 2),
+        "r"(filter), "r"(at.q), "r"(at.p), "r"(at.image), "r"(from)
+        : "memory");
+}
+__device__ __forceinline__ void stores_left() {  // shared memory; this thread's
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 // --8<-- [end:fetch]
 
+// The weights of nine taps, as operands of wgmma: `filters` are 64 rows of 64 channels per tap.
+__device__ __forceinline__ void load_filters(unsigned (&a)[36][4], unsigned filters) {
+    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+#pragma unroll
+    for (int i = 0; i < 36; i++)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(a[i][0]), "=r"(a[i][1]), "=r"(a[i][2]), "=r"(a[i][3])
+                     : "r"(filters + i / 4 * TAP + chunk_at(row, i % 4 * 2 + lane / 16))
+                     : "memory");
+}
+
 // --8<-- [start:multiply]
-__device__ __forceinline__ void multiply(float (&d)[56], unsigned weights, unsigned halo) {
+__device__ __forceinline__ void multiply(float (&d)[56], const unsigned (&a)[36][4], unsigned halo) {
     wgmma_fence();
 #pragma unroll
     for (int tap = 0; tap < TAPS * TAPS; tap++)
 #pragma unroll
-        for (int k = 0; k < 4; k++)  // 16 of the 64 channels: two planes
-            wgmma(d, descriptor(weights + tap * 64 * 128) + 2 * k,
-                  halo_view(halo + 2 * k * PLANE + (tap / TAPS * HALO_W + tap % TAPS) * 16), tap + k > 0);
+        for (int k = 0; k < 4; k++)  // 16 of the 64 channels, 32 bytes
+            wgmma(d, a[4 * tap + k], halo_view(halo + (tap / TAPS * HALO_W + tap % TAPS) * 128) + 2 * k, tap + k > 0);
     wgmma_commit();
 }
 // --8<-- [end:multiply]
 
-// From sums with a filter per row to outputs with their 64 filters side by side: by way of shared memory, transposed on the way in.
-__device__ __forceinline__ void store(const Shape& s, half* y, Place at, unsigned room, const float (&d)[56],
-                                      int team) {
-    const int t = threadIdx.x % 128, warp = t / 32, lane = t % 32;
+// From sums with a filter per row to outputs with their 64 filters side by side: transposed on the way into shared memory.
+__device__ __forceinline__ void put_sums(unsigned room, const float (&d)[56]) {
+    const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
 #pragma unroll
     for (int row = 0; row < DOWN; row += 2) {
         const int output = (row + lane / 16) * ACROSS + lane % 8;
@@ -91,48 +106,47 @@ __device__ __forceinline__ void store(const Shape& s, half* y, Place at, unsigne
                      "r"(pack(d[4 * row + 4], d[4 * row + 5])), "r"(pack(d[4 * row + 6], d[4 * row + 7]))
                      : "memory");
     }
-    team_sync(team);
-#pragma unroll
-    for (int i = 0; i < OUTPUTS / 16; i++) {
-        const int output = t / 8 + 16 * i, chunk = t % 8, p = at.p + output / ACROSS, q = at.q + output % ACROSS;
-        uint4 eight;
-        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(eight.x), "=r"(eight.y), "=r"(eight.z), "=r"(eight.w)
-                     : "r"(room + chunk_at(output, chunk))
-                     : "memory");
-        if (p < s.P && q < s.Q) __stwb((uint4*)(y + ((size_t)(at.image * s.P + p) * s.Q + q) * s.K + chunk * 8), eight);
-    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the copy engine sees them
 }
 
 // --8<-- [start:halo]
-extern "C" __global__ void __launch_bounds__(TEAMS * 128) conv_halo(Shape s, const half* x, const half* w, half* y) {
-    const unsigned weights = shared_address(memory);
-    const int team = threadIdx.x / 128, step = gridDim.x * TEAMS;
-    const int tiles = s.N * ((s.P + DOWN - 1) / DOWN) * ((s.Q + ACROSS - 1) / ACROSS);
-    unsigned halo = weights + WEIGHTS + team * 2 * HALO, other = halo + HALO;
-    w += (size_t)blockIdx.y * 64 * TAPS * TAPS * 64, y += blockIdx.y * 64;
-
-    for (int i = threadIdx.x; i < WEIGHTS / 16; i += TEAMS * 128) {  // stay for all tiles; w[k][tap][c]
-        const int chunk = i % 8, filter = i / 8 % 64, tap = i / 512;
-        async16(weights + tap * 64 * 128 + chunk_at(filter, chunk), w + (filter * TAPS * TAPS + tap) * 64 + chunk * 8,
-                true);
-    }
+extern "C" __global__ void __launch_bounds__(TEAMS * 128) conv_halo(Shape s) {
+    const int team = __shfl_sync(~0u, threadIdx.x / 128, 0);  // as a shuffle: ptxas learns that a warp has only one
+    const bool leads = threadIdx.x % 128 == 0;
+    const unsigned filters = shared_address(memory), halos = filters + FILTERS + team * 2 * HALO;
+    const unsigned here = filters + FILTERS + TEAMS * 2 * HALO, full = here + 8 + team * 16;  // barriers
+    const int tiles = s.N * ((s.P + DOWN - 1) / DOWN) * ((s.Q + ACROSS - 1) / ACROSS), step = gridDim.x * TEAMS;
     int tile = blockIdx.x + gridDim.x * team;  // the teams of an SM are as busy as those of the next
-    if (tile < tiles) fetch(s, x, place_of(s, tile), halo);
-    copies_arrived();
+
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 1 + 2 * TEAMS; i++) barrier_init(here + 8 * i, 1);
+        barrier_init_done();
+        barrier_expect(here, FILTERS);
+        for (int tap = 0; tap < TAPS * TAPS; tap++)
+            tile_load(filters + tap * TAP, maps + 1, tap * 64, blockIdx.y * 64, here);
+    }
     __syncthreads();
-    for (; tile < tiles; tile += step) {
+    if (leads && tile < tiles) fetch(s, place_of(s, tile), halos, full);
+    unsigned a[36][4];  // this thread's weights, for all tiles
+    barrier_wait(here, 0);
+    load_filters(a, filters);
+    for (int i = 0; tile < tiles; tile += step, i++) {
+        const int turn = i % 2;
+        const unsigned halo = halos + turn * HALO;
         float d[56];
-        multiply(d, weights, halo);
-        if (tile + step < tiles) fetch(s, x, place_of(s, tile + step), other);  // while they run
+        barrier_wait(full + 8 * turn, i / 2 % 2);
+        multiply(d, a, halo);
+        if (leads && tile + step < tiles) {  // while they run
+            stores_left();                   // from where the next halo goes
+            fetch(s, place_of(s, tile + step), halos + (1 - turn) * HALO, full + 8 * (1 - turn));
+        }
         wgmma_wait<0>();
         wgmma_done(d);
         team_sync(team);  // no warp's products read this halo any more: it becomes the way out
-        store(s, y, place_of(s, tile), halo, d, team);
-        copies_arrived();
-        team_sync(team);  // the next halo is there, and this one has been read
-        const unsigned free = halo;
-        halo = other, other = free;
+        put_sums(halo, d);
+        team_sync(team);
+        if (leads) store(place_of(s, tile), blockIdx.y * 64, halo);
     }
+    if (leads) copies_done();
 }
 // --8<-- [end:halo]

@@ -74,11 +74,15 @@ def test_the_rolling_depthwise_kernel_loads_each_row_about_once() -> None:
 
 BROKEN = [  # (what is broken, what stands there, what to write instead)
     ("taps are turned round", "tap / TAPS * HALO_W + tap % TAPS", "tap % TAPS * HALO_W + tap / TAPS"),
-    ("rows of the view leave out the border", "(u64)HALO_W << 32", "(u64)ACROSS << 32"),
-    ("the border is not zero", "cell * 16, from, in);", "cell * 16, from, true);"),
-    ("the next tile takes this one's halo", "halo = other, other = free;", ""),
-    ("all filters get the first weights", "w += (size_t)blockIdx.y * 64 * TAPS * TAPS * 64, ", ""),
-    ("the last row of an image is left out", "if (p < s.P && q < s.Q)", "if (p < s.P - 1 && q < s.Q)"),
+    ("rows of the view leave out the border", "(u64)(HALO_W * 128 / 16)", "(u64)(ACROSS * 128 / 16)"),
+    ("the padding is left out", '"r"(at.q - s.pad_w)', '"r"(at.q)'),
+    ("the next tile takes this one's halo", "halos + turn * HALO;", "halos;"),
+    ("all filters get the first weights", "tap * 64, blockIdx.y * 64, here", "tap * 64, 0, here"),
+    (
+        "a tile of outputs goes to the first image",
+        '"r"(at.p), "r"(at.image), "r"(from)',
+        '"r"(at.p), "r"(0), "r"(from)',
+    ),
 ]
 
 
