@@ -17,17 +17,14 @@ def forward_threads(n: int) -> int:
     return 32 if n <= 1024 else 256 if n <= 2048 else 512 if n <= 16384 else 1024
 
 
-EACH = 16  # floats per thread
-
-
-def classifier_threads(n: int) -> int:
-    """Half as many as above: every round of a reduction costs each thread instructions, which are scarce here."""
-    return 32 if n <= 1024 else min(1024, 1 << (-(-n // EACH) - 1).bit_length())
-
-
 def backward_threads(n: int) -> int:
     """Eight floats of dy and of x per thread, so that they and two accumulators each fit into 64 registers."""
     return min(1024, max(32, 1 << (-(-n // 8) - 1).bit_length()))
+
+
+def classifier_threads(n: int) -> int:
+    """Eight logits per thread fit into 32 registers; with 1024 threads, only two rows would share a multiprocessor."""
+    return min(512 if n <= 16384 else 1024, backward_threads(n))
 
 
 # --8<-- [end:shape]
