@@ -83,8 +83,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 #pragma unroll
     for (int r = 0; r < TAPS; r++)
 #pragma unroll
-        for (int t = 0; t < TAPS; t++)
-            weight[r * TAPS + t] = w[((up ? TAPS - 1 - r : r) * TAPS + t) * channels + c];
+        for (int t = 0; t < TAPS; t++) weight[r * TAPS + t] = w[((up ? TAPS - 1 - r : r) * TAPS + t) * channels + c];
     for (int first = 0; first < DOWN + TAPS - 1; first += TAPS) {
 #pragma unroll
         for (int step = 0; step < TAPS; step++) {  // unrolled, so that `sum` has constant indices

@@ -47,7 +47,9 @@ class Rows:
         key = self.threads, -(-self.n // (4 * self.threads)), kind
         if key not in built:
             named = {f"norm_{way}": f"{kind}_{way}" for way in ("forward", "backward")}
-            macros = {"THREADS": key[0], "PACKS": key[1], "CENTRED": str(kind == "layernorm").lower(), **named}
+            resident = cuda.Context.get_device().get_attribute(cuda.device_attribute.MAX_THREADS_PER_MULTIPROCESSOR)
+            shape = {"THREADS": key[0], "PACKS": key[1], "RESIDENT": resident}
+            macros = {**shape, "CENTRED": str(kind == "layernorm").lower(), **named}
             built[key] = wb.module("fused-kernels/fused.cu", **macros)
         return built[key].get_function(name)
 

@@ -14,6 +14,9 @@
 // THREADS threads share a row of n floats and move them in packs of four; a block has one row or, if a warp is enough,
 // as many as it has warps (blockDim.y). n is a multiple of 4, pointers are multiples of 16 bytes, and for kernels
 // that keep a row in registers n <= 4 * THREADS * PACKS.
+#ifndef RESIDENT
+#define RESIDENT 2048  // threads of a multiprocessor, at most
+#endif
 #ifndef THREADS
 #define THREADS 256
 #define PACKS 4
@@ -237,7 +240,7 @@ __device__ float fast_exp(float x) {
 }
 
 // Up to eight logits per thread fit into the 32 registers that let every warp of a multiprocessor be resident.
-__global__ void __launch_bounds__(BLOCK, PACKS > 2 ? 1 : 2048 / BLOCK)
+__global__ void __launch_bounds__(BLOCK, PACKS > 2 ? 1 : RESIDENT / BLOCK)
     classifier(float* logits, const int* label, float* loss, int rows, int n, float smoothing, float weight) {
     Index r = my_row();
     if (r >= rows) return;
