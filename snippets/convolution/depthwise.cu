@@ -70,7 +70,7 @@ extern "C" __global__ void depthwise_strip(Plane s, const float4* x, const float
 #if TAPS == 3 && STRIDE == 1 && DILATION == 1
 // --8<-- [start:roll]
 // DOWN x ACROSS outputs per thread. Each input row is loaded once, and added to the sums of the three outputs that need it.
-// Every other band of rows is computed upwards: neighbours load the rows that they share at the same time, so L2 has them.
+// Every other band goes upwards: neighbours load their shared rows at the same time, while L2 has them.
 extern "C" __global__ void __launch_bounds__(256, 2)
     depthwise_roll(Plane s, const float4* x, const float4* w, float4* y) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x, channels = s.C / 4;

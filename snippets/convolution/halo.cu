@@ -140,6 +140,7 @@ extern "C" __global__ void __launch_bounds__(TEAMS * 128) conv_halo(Shape s) {
             stores_left();                   // from where the next halo goes
             fetch(s, place_of(s, tile + step), halos + (1 - turn) * HALO, full + 8 * (1 - turn));
         }
+        __syncwarp();  // its first lane may have been away
         wgmma_wait<0>();
         wgmma_done(d);
         team_sync(team);  // no warp's products read this halo any more: it becomes the way out

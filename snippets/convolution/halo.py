@@ -74,7 +74,7 @@ class Halo(Half):
             cuda.memcpy_htod(module().get_global("maps")[0], self.maps)
             Halo.held = self
         blocks, filters = self.blocks or cuda.Context.get_device().multiprocessor_count, self.layer.k // 64
-        grid = -(-blocks // filters), filters
+        grid = max(1, blocks // filters), filters
         self.kernel(shape_of(self.layer), block=(128 * TEAMS, 1, 1), grid=grid, shared=SHARED)
 
 
