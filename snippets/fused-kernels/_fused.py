@@ -17,14 +17,17 @@ def forward_threads(n: int) -> int:
     return 32 if n <= 1024 else 256 if n <= 2048 else 512 if n <= 16384 else 1024
 
 
-def backward_threads(n: int) -> int:
-    """Eight floats of dy and of x per thread, so that they and two accumulators each fit into 64 registers."""
-    return min(1024, max(32, 1 << (-(-n // 8) - 1).bit_length()))
+EACH = 16  # floats per thread
 
 
 def classifier_threads(n: int) -> int:
-    """Eight logits per thread fit into 32 registers; with 1024 threads, only two rows would share a multiprocessor."""
-    return min(512 if n <= 16384 else 1024, backward_threads(n))
+    """Half as many as above: every round of a reduction costs each thread instructions, which are scarce here."""
+    return 32 if n <= 1024 else min(1024, 1 << (-(-n // EACH) - 1).bit_length())
+
+
+def backward_threads(n: int) -> int:
+    """Eight floats of dy and of x per thread, so that they and two accumulators each fit into 64 registers."""
+    return min(1024, max(32, 1 << (-(-n // 8) - 1).bit_length()))
 
 
 # --8<-- [end:shape]
@@ -47,9 +50,7 @@ class Rows:
         key = self.threads, -(-self.n // (4 * self.threads)), kind
         if key not in built:
             named = {f"norm_{way}": f"{kind}_{way}" for way in ("forward", "backward")}
-            resident = cuda.Context.get_device().get_attribute(cuda.device_attribute.MAX_THREADS_PER_MULTIPROCESSOR)
-            shape = {"THREADS": key[0], "PACKS": key[1], "RESIDENT": resident}
-            macros = {**shape, "CENTRED": str(kind == "layernorm").lower(), **named}
+            macros = {"THREADS": key[0], "PACKS": key[1], "CENTRED": str(kind == "layernorm").lower(), **named}
             built[key] = wb.module("fused-kernels/fused.cu", **macros)
         return built[key].get_function(name)
 
