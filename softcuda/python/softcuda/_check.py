@@ -92,6 +92,8 @@ HINTS = {
     "wgmma-fence": "put wgmma.fence behind the last write to the sums; an empty asm volatile that has them as operands"
     ' ("+f") keeps the compiler from moving arithmetic behind it',
     "wgmma-operand": "wgmma may read its operands until wgmma.wait_group: wait, let the block meet, then write",
+    "wgmma-operand other warp": "a wait covers what its own warp reads, and each of the four warps reads all of B:"
+    " put a barrier of the warpgroup (bar.sync with 128 threads, or __syncthreads()) between the wait and the write",
     "proxy-fence": "wgmma reads shared memory through the asynchronous proxy: put fence.proxy.async behind the writes"
     " and before the barrier",
     "leak": "free it (DeviceAllocation.free()) or drop the last reference before the context ends",
@@ -204,7 +206,8 @@ def sentence(finding: Finding) -> str:
         return {
             "wgmma-register": f"{does(second)} a register that {product} owns until its wait",
             "wgmma-fence": f"{does(first)} a register that {product} uses, and no wgmma.fence stands between",
-            "wgmma-operand": f"{does(first)} what {product} may still read",
+            "wgmma-operand": f"{does(first)} what {product} may still read"
+            + f" for {thread(second)}, whose wait nothing orders before the write" * (what == "other warp"),
             "proxy-fence": f"{does(first)} what {product} reads, and no fence.proxy.async stands between",
         }[kind]
     return what or kind
@@ -244,7 +247,7 @@ def hint(finding: Finding) -> str:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return hints["writes in one line"]
         return hints[f"{kind} in one line"]
-    if kind == "async-copy" and not python and f"{kind} {what}" in HINTS:
+    if kind in ("async-copy", "wgmma-operand") and not python and f"{kind} {what}" in HINTS:
         return HINTS[f"{kind} {what}"]
     if kind == "uninitialised":
         return hints[f"uninitialised {finding['space']}"]

@@ -58,7 +58,8 @@ RULES = {  # id: what it is, and what to do
     ),
     "wgmma-operand": (
         "Shared memory written under a wgmma that reads it",
-        "A wgmma.mma_async may read its operands until wgmma.wait_group, and a thread writes to them before.",
+        "A wgmma.mma_async may read its operands until wgmma.wait_group has returned in each of the four warps, and a"
+        " thread writes to them before.",
         "Wait (wgmma.wait_group), let the block meet, then write.",
     ),
     "wgmma-register": (

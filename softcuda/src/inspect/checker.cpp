@@ -123,6 +123,8 @@ void Checker::block_begin(const WarpPlace& place) {
     block.copied.empty();
     block.shares = own.config->cluster.count() > 1;
     block.products.clear();
+    block.readings.clear();
+    block.read_by.clear();
     block.proxied.clear();
     for (Barrier& barrier : block.barriers) {
         barrier.clocks.assign(2 * warps, 0);

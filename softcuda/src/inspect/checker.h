@@ -122,6 +122,11 @@ class Checker : public Observer {
         const std::byte* frame = nullptr;  // of its registers
         Clocks proxied;                    // Block::proxied when it was issued
         bool computed = false;             // at the wait of another warp
+        uint32_t reading = 0;              // then: its place in Block::readings, from 1
+    };
+    struct Reading {  // of shared memory, by a product that a warp of its group has waited for
+        uint32_t line, lane;
+        std::array<uint32_t, warps_in_group> waited;  // each warp's clock behind its wait; 0: it has not waited
     };
     struct Products {  // of a warp
         std::vector<Product> under_way;
@@ -138,7 +143,9 @@ class Checker : public Observer {
     struct Block {
         uint32_t serial = 0;
         std::vector<Products> products;  // by warp
-        Clocks proxied;                  // writes below are visible to the asynchronous proxy
+        std::vector<Reading> readings;
+        std::vector<uint32_t> read_by;  // by 16 bytes and warpgroup: the last reading, times 16, and a bit per warp
+        Clocks proxied;                 // writes below are visible to the asynchronous proxy
         std::vector<WarpOrder> warps;
         std::vector<uint32_t> groups;  // of asynchronous copies committed, by warp
         std::vector<Copy> copies;
@@ -292,6 +299,9 @@ class Checker : public Observer {
     static void note_products(const Program& program, Notes& notes);
     static void show_to_products(Block& block, uint32_t warp);
     void meet_product(Block& block, const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame);
+    static void note_reading(Block& block, uint32_t group, uint32_t at, uint32_t warps);
+    static void forget_readings(Block& block, uint32_t begin, uint32_t end);
+    void meet_readings(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
     bool same_value(const Touch& t, uint32_t lane, uint32_t other) const;
     bool keeps_value(const Touch& t, uint32_t lane) const;
     bool value_of(const Touch& t, uint32_t lane, std::byte* bytes) const;

@@ -74,6 +74,7 @@ void Checker::engine_access(const WarpPlace& place, const Op& op, const BulkEven
     }
     if (same && !own.shares) compare_with_threads(own, place, op, part, writes, here);
     if (writes) own.copied.fill(part.begin, part.end - part.begin);
+    if (writes) forget_readings(own, part.begin, part.end);
     if (writes && own.shared.bytes) {
         // From here on the copy is what lies there.
         const size_t shift = own.shared.shift, last = own.shared.cells_to(part.end);

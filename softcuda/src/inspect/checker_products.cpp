@@ -1,5 +1,10 @@
 // Products of warpgroups (wgmma): registers that they own until the wait, and what they read of shared memory, which is through
 // the asynchronous proxy and as late as at the wait.
+//
+// The four warps read for themselves: each all of B and its own 16 rows of A.  A warp's wait says that its own reads are
+// done; those of the others may go on until they have waited, too.  A thread that writes there must come after the waits of
+// all who read.  Copies are not held to this: pipelines let one thread of a warpgroup hand a stage back to the copy engine,
+// and a copy that comes after the wait of one warp is taken to come after all four.
 #include "inspect/checker.h"
 
 #include <algorithm>
@@ -55,7 +60,9 @@ void Checker::meet_product(Block& own, const WarpPlace& place, const Op& op, uin
         case ProductKind::wait: {
             // What others' waits have computed is over now for this warp, too; product() ends the rest.
             std::erase_if(products.under_way, [&](const Product& product) {
-                return product.computed && product.group + op.imm < products.committed;
+                if (!product.computed || product.group + op.imm >= products.committed) return false;
+                own.readings[product.reading - 1].waited[place.warp % warps_in_group] = warp.clock + 1;
+                return true;
             });
             const uint32_t first = place.warp / warps_in_group * warps_in_group;
             for (uint32_t w = first; w < std::min<size_t>(first + warps_in_group, own.warps.size()); ++w)
@@ -120,12 +127,59 @@ void Checker::step(const WarpPlace& place, const Op& op, uint32_t lanes, const s
     }
 }
 
+void Checker::note_reading(Block& own, uint32_t group, uint32_t at, uint32_t warps) {
+    const size_t groups = own.warps.size() / warps_in_group, cell = at / 16 * groups + group;
+    if (cell >= own.read_by.size()) own.read_by.resize((at / 16 + 1) * groups);
+    const auto reading = static_cast<uint32_t>(own.readings.size()) << warps_in_group;
+    uint32_t& known = own.read_by[cell];
+    known = (known >> warps_in_group << warps_in_group == reading ? known : reading) | warps;
+}
+
+void Checker::forget_readings(Block& own, uint32_t begin, uint32_t end) {
+    const size_t groups = own.warps.size() / warps_in_group, cells = own.read_by.size();
+    std::fill(own.read_by.begin() + static_cast<ptrdiff_t>(std::min(begin / 16 * groups, cells)),
+              own.read_by.begin() + static_cast<ptrdiff_t>(std::min((end + 15) / 16 * groups, cells)), 0);
+}
+
+// A thread writes to shared memory: do the waits of all warps whose products have read there come before?
+void Checker::meet_readings(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
+    const WarpOrder& warp = own.warps[place.warp];
+    const uint32_t groups = static_cast<uint32_t>(own.warps.size()) / warps_in_group;
+    uint32_t fine = 0, of_group = 0;  // what was looked at last
+    for (uint32_t rest = event.lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const uint64_t at = event.addresses[lane], past = (at + event.bytes + 15) / 16;
+        for (uint64_t cell = at / 16 * groups; cell < std::min<uint64_t>(past * groups, own.read_by.size()); ++cell) {
+            const uint32_t known = own.read_by[cell], group = static_cast<uint32_t>(cell % groups);
+            if (!known || (known == fine && group == of_group)) continue;
+            // What orders the warpgroups of a cluster's block may go through another block, and is not followed.
+            if (own.shares && group != place.warp / warps_in_group) continue;
+            fine = known, of_group = group;
+            const Reading& reading = own.readings[(known >> warps_in_group) - 1];
+            for (uint32_t w = 0; w < warps_in_group; ++w) {
+                const uint32_t reader = group * warps_in_group + w, waited = reading.waited[w];
+                if (!(known >> w & 1) || (waited && (reader == place.warp || warp.seen[reader] >= waited))) continue;
+                if (!first_time("Operand", op.line, reading.line)) break;
+                const Who writes{own.serial, place.warp * warp_size + lane, op.line, "writes"};
+                const Who reads{own.serial, reader * warp_size + reading.lane, reading.line, "reads"};
+                report("wgmma-operand", reader == place.warp ? "" : "other warp", "", nullptr, 0, writes, &reads);
+                break;
+            }
+        }
+    }
+}
+
 void Checker::product(const WarpPlace& place, const ProductEvent& event) {
     if (!product_kinds_) return;
     Block& own = block(place);
     const uint32_t group = place.warp / warps_in_group * warps_in_group;
     if (own.products.size() < group + warps_in_group) return;
     Product made;
+    own.readings.push_back({.line = event.op->line, .lane = 0, .waited = {}});
+    own.readings.back().waited[place.warp % warps_in_group] = own.warps[place.warp].clock + 1;
+    for (uint32_t i = 0; i < event.count; ++i)
+        note_reading(own, group / warps_in_group, event.places[i],
+                     i < event.of_a ? 1u << i / (event.of_a / warps_in_group) : (1u << warps_in_group) - 1);
     std::vector<uint32_t> first_mark(own.warps.size(), 0);  // by who writes: of what came after the product began
     for (uint32_t w = group; w < group + warps_in_group; ++w) {
         auto& all = own.products[w].under_way;
@@ -134,6 +188,7 @@ void Checker::product(const WarpPlace& place, const ProductEvent& event) {
         first_mark[w] = same->first_mark;
         if (w != place.warp) {
             same->computed = true;
+            same->reading = static_cast<uint32_t>(own.readings.size());
             continue;
         }
         made = *same;
