@@ -75,6 +75,8 @@ HINTS = {
     "async-copy bulk": "wait for the copy's mbarrier (mbarrier.try_wait, cuda::barrier::wait) before the data are used",
     "async-copy source": "wait until the copy has read its source (cp.async.bulk.wait_group.read 0), in the thread that"
     " began it, then let the block meet",
+    "async-copy exit": "wait until the copy has read its source (cp.async.bulk.wait_group.read 0) before the end of the"
+    " kernel, in the thread that began it: no other can",
     "async-copy copies": "wait for the first copy before the second one is begun",
     "proxy": "a barrier orders threads, not the copy engine: put fence.proxy.async.shared::cta"
     " (cuda::ptx::fence_proxy_async) behind the access, before the barrier",
@@ -166,6 +168,11 @@ def sentence(finding: Finding) -> str:
         return (
             f"{does(first)}, and a bulk copy that {thread(second)} begins at {place(second)} {copy} the same bytes with"
             " no fence.proxy.async between"
+        )
+    if kind == "async-copy" and what == "exit":
+        return (
+            f"{thread(first)} ends, and the bulk copy that it began at {place(first)} may still read the shared memory"
+            " of its block, which another block may get"
         )
     if kind == "async-copy" and what in ("bulk", "source", "copies"):
         begins = f"a bulk copy that {thread(first)} begins at {place(first)} {first['does']}s shared memory"

@@ -40,7 +40,7 @@ RULES = {  # id: what it is, and what to do
     "async-copy": (
         "Asynchronous copy not waited for",
         "A thread reads what an asynchronous copy brings before the copy was waited for, writes what a bulk copy has"
-        " not read yet, or two bulk copies write to one place.",
+        " not read yet, two bulk copies write to one place, or a thread ends while its bulk copy reads shared memory.",
         "Wait for the copy (__pipeline_wait_prior, cg::wait; of bulk copies mbarrier.try_wait or"
         " cp.async.bulk.wait_group), then call __syncthreads().",
     ),

@@ -152,6 +152,7 @@ void Checker::block_begin(const WarpPlace& place) {
 
 void Checker::block_end(const WarpPlace& place) {
     Block& own = block(place);
+    report_unread(own);
     report_rest(own);
     idle_.push_back(&own);
     launch().running.erase(current_number_);

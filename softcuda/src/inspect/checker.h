@@ -294,7 +294,8 @@ class Checker : public Observer {
     void meet_engines(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
     Block* running_block(const WarpPlace& place);  // null: it has ended
     void report_shared(const char* kind, const char* what, uint32_t offset, uint32_t bytes, const Who& first,
-                       const Who& second);
+                       const Who* second);
+    void report_unread(const Block& block);
     static ProductKind product_kind_of(const std::string& text);
     static void note_products(const Program& program, Notes& notes);
     static void show_to_products(Block& block, uint32_t warp);

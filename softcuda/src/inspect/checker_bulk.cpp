@@ -70,7 +70,7 @@ void Checker::engine_access(const WarpPlace& place, const Op& op, const BulkEven
         if (same ? ended_for(own, other, place.warp) : other.done) continue;
         if (!first_time("async-copy", other.line, op.line)) continue;
         const Who before{other.block, other.thread, other.line, other.writes ? "write" : "read"};
-        report_shared("async-copy", "copies", std::max(part.begin, other.begin), part.end - part.begin, before, here);
+        report_shared("async-copy", "copies", std::max(part.begin, other.begin), part.end - part.begin, before, &here);
     }
     if (same && !own.shares) compare_with_threads(own, place, op, part, writes, here);
     if (writes) own.copied.fill(part.begin, part.end - part.begin);
@@ -123,7 +123,7 @@ void Checker::compare_with_threads(Block& own, const WarpPlace& place, const Op&
         if (!first_time(kind, mark.line, op.line)) return;
         const Who before{mark.block, mark.warp * warp_size + Cell::lane(cell), mark.line, wrote ? "write" : "read"};
         const char* what = wrote ? (writes ? "write after write" : "read after write") : "write after read";
-        report_shared(kind, what, static_cast<uint32_t>(at << shift), part.end - part.begin, before, here);
+        report_shared(kind, what, static_cast<uint32_t>(at << shift), part.end - part.begin, before, &here);
     };
     for (size_t cell = part.begin >> shift; cell < last; ++cell) {
         look(own.shared.written[cell], cell, true);
@@ -153,7 +153,17 @@ void Checker::meet_engines(Block& own, const WarpPlace& place, const Op& op, con
                                                            : "atomic operation";
         const Who here{own.serial, place.warp * warp_size + lane, op.line, does};
         report_shared("async-copy", engine.writes ? "bulk" : "source", static_cast<uint32_t>(event.addresses[lane]),
-                      event.bytes, before, here);
+                      event.bytes, before, &here);
+    }
+}
+
+// At the end of the block: a thread that has ended can wait for nothing, and the shared memory goes to another block.
+void Checker::report_unread(const Block& own) {
+    for (const Engine& engine : own.engines) {
+        if (engine.writes || engine.barrier || engine.done) continue;
+        if (!first_time("Exit", engine.line, 0)) continue;
+        const Who who{engine.block, engine.thread, engine.line, "read"};
+        report_shared("async-copy", "exit", engine.begin, engine.end - engine.begin, who, nullptr);
     }
 }
 
@@ -165,7 +175,7 @@ Checker::Block* Checker::running_block(const WarpPlace& place) {
 }
 
 void Checker::report_shared(const char* kind, const char* what, uint32_t offset, uint32_t bytes, const Who& first,
-                            const Who& second) {
+                            const Who* second) {
     MemoryEvent event{};
     event.bytes = bytes;
     Block& any = *blocks_.front();
@@ -182,7 +192,7 @@ void Checker::report_shared(const char* kind, const char* what, uint32_t offset,
              .ordered = 0,
              .phase = 0,
              .one_place = false};
-    report(kind, what, "shared", &at, offset, first, &second);
+    report(kind, what, "shared", &at, offset, first, second);
 }
 
 }  // namespace softcuda::inspect

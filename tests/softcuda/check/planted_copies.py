@@ -266,6 +266,53 @@ pair("two_into_one_place", "async-copy", """
     wait(&full[1], 0);
     b[t] = s[0][63 - t];
 """)  # fmt: skip
+pair("ends_before_it_is_read", "async-copy", """
+    s[0][t] = a[t];
+    FENCE();
+    __syncthreads();
+    if (t == 0) STORE(b, s[0], 256);  //!
+""", """
+    s[0][t] = a[t];
+    FENCE();
+    __syncthreads();
+    if (t == 0) {
+        STORE(b, s[0], 256);
+        HAS_READ();
+    }
+""", """
+    for (int k = 0; k < 2; ++k) {
+        s[k][t] = a[64 * k + t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) STORE(b + 64 * k, s[k], 256);
+    }
+    if (t == 0) STORED();
+""")  # fmt: skip
+pair("another_thread_waits_at_the_end", "async-copy", """
+    s[0][t] = a[t];
+    FENCE();
+    __syncthreads();
+    if (t == 0) STORE(b, s[0], 256);  //!
+    if (t == 32) HAS_READ();
+""")  # fmt: skip
+pair("all_but_the_last_are_waited_for", "async-copy", """
+    for (int k = 0; k < 2; ++k) {
+        s[k][t] = a[64 * k + t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) STORE(b + 64 * k, s[k], 256);  //!
+        if (t == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+    }
+""", """
+    for (int k = 0; k < 2; ++k) {
+        s[k][t] = a[64 * k + t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) STORE(b + 64 * k, s[k], 256);
+        if (t == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+    }
+    if (t == 0) HAS_READ();
+""")  # fmt: skip
 
 
 if __name__ == "__main__":
