@@ -43,6 +43,7 @@ TITLES = {
     "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
     "async-copy": "asynchronous copy not waited for",
     "proxy": "threads and a bulk copy, with no fence.proxy.async between",
+    "mbarrier-init": "mbarrier that the copy engine need not see",
     "uninitialised": "read of uninitialised {space} memory",
     "out-of-bounds": "access out of bounds",
     "misaligned": "misaligned access",
@@ -80,6 +81,8 @@ HINTS = {
     "async-copy copies": "wait for the first copy before the second one is begun",
     "proxy": "a barrier orders threads, not the copy engine: put fence.proxy.async.shared::cta"
     " (cuda::ptx::fence_proxy_async) behind the access, before the barrier",
+    "mbarrier-init": "a barrier orders threads, not the copy engine: put fence.mbarrier_init.release.cluster"
+    " (cuda::ptx::fence_mbarrier_init) or fence.proxy.async behind mbarrier.init, before the barrier",
     "uninitialised global": "cuMemAlloc (gpuarray.empty, mem_alloc) leaves what was there: copy or fill first"
     " (gpuarray.zeros, memset_d32), or write before this line",
     "uninitialised shared": "shared memory holds nothing when a block begins: write the element first,"
@@ -168,6 +171,11 @@ def sentence(finding: Finding) -> str:
         return (
             f"{does(first)}, and a bulk copy that {thread(second)} begins at {place(second)} {copy} the same bytes with"
             " no fence.proxy.async between"
+        )
+    if kind == "mbarrier-init" and second:
+        return (
+            f"{does(first)} the mbarrier of the bulk copy that {thread(second)} begins at {place(second)}, with neither"
+            " fence.mbarrier_init nor fence.proxy.async between"
         )
     if kind == "async-copy" and what == "exit":
         return (

@@ -50,6 +50,13 @@ RULES = {  # id: what it is, and what to do
         " threads, but not the copy engine.",
         "Put fence.proxy.async.shared::cta (cuda::ptx::fence_proxy_async) behind the access, before the barrier.",
     ),
+    "mbarrier-init": (
+        "Mbarrier that the copy engine need not see",
+        "A thread initialises an mbarrier, and a bulk or tensor copy that reports to it begins with no fence between. A"
+        " barrier orders threads, but not the copy engine.",
+        "Put fence.mbarrier_init.release.cluster (cuda::ptx::fence_mbarrier_init) or fence.proxy.async behind"
+        " mbarrier.init, before the barrier.",
+    ),
     "proxy-fence": (
         "No fence.proxy.async before a wgmma",
         "A wgmma.mma_async reads shared memory that threads have written. It reads through the asynchronous proxy,"

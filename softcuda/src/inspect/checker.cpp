@@ -120,6 +120,7 @@ void Checker::block_begin(const WarpPlace& place) {
     block.groups.assign(warps, 0);
     block.copies.clear();
     block.engines.clear();
+    block.inits.clear();
     block.copied.empty();
     block.shares = own.config->cluster.count() > 1;
     block.products.clear();

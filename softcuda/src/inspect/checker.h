@@ -71,7 +71,9 @@ class Checker : public Observer {
         copy,
         arrive,
         bulk,
-        unseen,  // writes shared memory, and no event says where
+        unseen,      // writes shared memory, and no event says where
+        init,        // of an mbarrier
+        init_fence,  // fence.mbarrier_init
         cas,
         up,
         down,
@@ -104,6 +106,13 @@ class Checker : public Observer {
         bool writes;
         bool done;
         Clocks waited;  // by warp: its clock when it had seen the end, 0 if it has not
+    };
+
+    struct Init {  // of an mbarrier
+        const void* barrier;
+        uint32_t offset, warp, thread, line;
+        uint32_t clock;  // its warp's
+        bool shown;      // to the copy engine, by a fence
     };
 
     // A read of shared memory that nobody has written: reported when the block ends, unless its line is part of a race, which
@@ -150,6 +159,7 @@ class Checker : public Observer {
         std::vector<uint32_t> groups;  // of asynchronous copies committed, by warp
         std::vector<Copy> copies;
         std::vector<Engine> engines;
+        std::vector<Init> inits;
         std::array<Barrier, 17> barriers;
         Marks marks;  // of accesses to shared memory
         Shadow shared;
@@ -296,6 +306,9 @@ class Checker : public Observer {
     void report_shared(const char* kind, const char* what, uint32_t offset, uint32_t bytes, const Who& first,
                        const Who* second);
     void report_unread(const Block& block);
+    static void note_inits(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
+    static void show_inits(Block& block, uint32_t warp, bool of_others);
+    void look_at_init(const Block& block, const void* barrier, const Who& here);
     static ProductKind product_kind_of(const std::string& text);
     static void note_products(const Program& program, Notes& notes);
     static void show_to_products(Block& block, uint32_t warp);

@@ -64,6 +64,7 @@ void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& ev
         if (known) known->filled.fill(0, known->allocation.bytes);
         return;
     }
+    if (kind == Kind::init && event.space == Space::shared && !event.remote) note_inits(block(place), place, op, event);
     if (event.space == Space::shared)
         shared_access(block(place), place, op, event);
     else if (event.space == Space::global)

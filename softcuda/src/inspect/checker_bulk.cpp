@@ -65,6 +65,7 @@ void Checker::engine_access(const WarpPlace& place, const Op& op, const BulkEven
     Block& own = *owner;
     const uint32_t thread = place.warp * warp_size + event.lane;
     const Who here{issuing.serial, thread, op.line, writes ? "write" : "read"};
+    if (part.barrier) look_at_init(own, part.barrier, here);
     for (const Engine& other : own.engines) {
         if (part.begin >= other.end || other.begin >= part.end || !(writes || other.writes)) continue;
         if (same ? ended_for(own, other, place.warp) : other.done) continue;
@@ -154,6 +155,37 @@ void Checker::meet_engines(Block& own, const WarpPlace& place, const Op& op, con
         const Who here{own.serial, place.warp * warp_size + lane, op.line, does};
         report_shared("async-copy", engine.writes ? "bulk" : "source", static_cast<uint32_t>(event.addresses[lane]),
                       event.bytes, before, &here);
+    }
+}
+
+void Checker::note_inits(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
+    for (uint32_t rest = event.lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const void* const at = event.shared + event.addresses[lane];
+        std::erase_if(own.inits, [&](const Init& old) { return old.barrier == at; });
+        own.inits.push_back({.barrier = at,
+                             .offset = static_cast<uint32_t>(event.addresses[lane]),
+                             .warp = place.warp,
+                             .thread = place.warp * warp_size + lane,
+                             .line = op.line,
+                             .clock = own.warps[place.warp].clock,
+                             .shown = false});
+    }
+}
+
+// A warp fences: its own mbarriers are shown to the copy engine, and by fence.proxy.async those that it knows of.
+void Checker::show_inits(Block& own, uint32_t warp, bool of_others) {
+    for (Init& init : own.inits)
+        init.shown |= init.warp == warp || (of_others && init.clock < own.warps[warp].seen[init.warp]);
+}
+
+// A copy begins that an mbarrier is to report.
+void Checker::look_at_init(const Block& own, const void* barrier, const Who& here) {
+    for (const Init& init : own.inits) {
+        if (init.barrier != barrier || init.shown) continue;
+        if (!first_time("Init", init.line, here.line)) continue;
+        const Who before{own.serial, init.thread, init.line, "initialises"};
+        report_shared("mbarrier-init", "", init.offset, 8, before, &here);
     }
 }
 

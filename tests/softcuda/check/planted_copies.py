@@ -188,6 +188,77 @@ pair(
     block=96,
 )  # fmt: skip
 
+# --- mbarriers that the copy engine does not see ----------------------------------------------------------------------
+
+OWN = """
+    __shared__ unsigned long long own;
+    if (t == 0) {{
+        BARRIER(&own, 1);{mark}
+        {init}
+    }}
+    {all}
+    __syncthreads();
+    if (t == {who}) {{
+        {before}
+        FETCH(s[0], a, 256, &own);{mark}
+    }}
+    wait(&own, 0);
+    b[t] = s[0][63 - t];
+"""
+INIT_DONE = 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");'
+
+
+def initialise(init: str = "", all: str = "", before: str = "", who: int = 0, mark: str = "") -> str:
+    return OWN.format(init=init, all=all, before=before, who=who, mark=mark)
+
+
+pair(
+    "mbarrier_without_a_fence", "mbarrier-init",
+    initialise(mark="  //!"),
+    initialise(init=INIT_DONE),
+    initialise(init="FENCE();"),
+    initialise(all="FENCE();", who=32),
+    initialise(before="FENCE();", who=32),
+)  # fmt: skip
+pair(
+    "mbarrier_with_another_warp_s_fence", "mbarrier-init",
+    initialise(all="if (t >= 32) FENCE();", mark="  //!"),
+    initialise(all="if (t < 32) FENCE();", who=32),
+)  # fmt: skip
+pair(
+    "mbarrier_with_a_fence_of_threads", "mbarrier-init",
+    initialise(init="__threadfence();", who=32, mark="  //!"),
+    initialise(init="__threadfence(); FENCE();", who=32),
+)  # fmt: skip
+pair("mbarrier_initialised_again", "mbarrier-init", """
+    for (int k = 0; k < 2; ++k) {
+        if (t == 0) FETCH(s[0], a + 64 * k, 256, &full[0]);  //!
+        wait(&full[0], 0);
+        b[64 * k + t] = s[0][63 - t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) {
+            asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(AT(&full[0])) : "memory");
+            BARRIER(&full[0], 1);  //!
+        }
+        __syncthreads();
+    }
+""", """
+    for (int k = 0; k < 2; ++k) {
+        if (t == 0) FETCH(s[0], a + 64 * k, 256, &full[0]);
+        wait(&full[0], 0);
+        b[64 * k + t] = s[0][63 - t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) {
+            asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(AT(&full[0])) : "memory");
+            BARRIER(&full[0], 1);
+            FENCE();
+        }
+        __syncthreads();
+    }
+""")  # fmt: skip
+
 # --- copies that nobody waits for -------------------------------------------------------------------------------------
 
 pair("bulk_not_waited_for", "async-copy", """
