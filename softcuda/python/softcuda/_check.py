@@ -96,6 +96,8 @@ HINTS = {
     "wgmma-register": "until wgmma.wait_group the product owns its sums, and A if that is in registers: wait first",
     "wgmma-fence": "put wgmma.fence behind the last write to the sums; an empty asm volatile that has them as operands"
     ' ("+f") keeps the compiler from moving arithmetic behind it',
+    "wgmma-fence A": "put wgmma.fence behind the last write to the registers of A and before the wgmma.mma_async",
+    "wgmma-fence first": "put wgmma.fence before it: PTX requires one before the first wgmma.mma_async of a kernel",
     "wgmma-operand": "wgmma may read its operands until wgmma.wait_group: wait, let the block meet, then write",
     "wgmma-operand other warp": "a wait covers what its own warp reads, and each of the four warps reads all of B:"
     " put a barrier of the warpgroup (bar.sync with 128 threads, or __syncthreads()) between the wait and the write",
@@ -216,6 +218,8 @@ def sentence(finding: Finding) -> str:
             f"{thread(first)} reads from {thread(second)}, which {second['does']}{mask}, at {place(first)}:"
             " the value is undefined"
         )
+    if kind == "wgmma-fence" and what == "first":
+        return f"{thread(first)} reaches the wgmma.mma_async at {place(first)} with no wgmma.fence before it"
     if second and "wgmma" in HINTS.get(kind, ""):
         product = f"the wgmma.mma_async at {place(first if kind == 'wgmma-register' else second)}"
         return {
@@ -262,7 +266,7 @@ def hint(finding: Finding) -> str:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return hints["writes in one line"]
         return hints[f"{kind} in one line"]
-    if kind in ("async-copy", "wgmma-operand") and not python and f"{kind} {what}" in HINTS:
+    if kind in ("async-copy", "wgmma-operand", "wgmma-fence") and not python and f"{kind} {what}" in HINTS:
         return HINTS[f"{kind} {what}"]
     if kind == "uninitialised":
         return hints[f"uninitialised {finding['space']}"]

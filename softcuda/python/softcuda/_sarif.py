@@ -77,7 +77,8 @@ RULES = {  # id: what it is, and what to do
     ),
     "wgmma-fence": (
         "No wgmma.fence before a wgmma",
-        "An instruction writes to the sums of a wgmma.mma_async, and no wgmma.fence stands between.",
+        "An instruction writes to the sums of a wgmma.mma_async, or to A in registers, and no wgmma.fence stands"
+        " between; or a warp's first wgmma.mma_async has none before it.",
         "Put wgmma.fence behind the last write; an empty asm volatile with the sums as operands keeps the compiler from"
         " moving arithmetic behind it.",
     ),

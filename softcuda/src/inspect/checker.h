@@ -140,11 +140,13 @@ class Checker : public Observer {
     struct Products {  // of a warp
         std::vector<Product> under_way;
         uint64_t issued = 0, committed = 0;
-        uint32_t fences = 1;       // wgmma.fence so far
-        uint32_t computed_at = 0;  // below this clock it has computed the warpgroup's products
-        struct Write {             // to a register, by other instructions
+        uint32_t fences = 1;        // wgmma.fence so far
+        uint32_t waits = 1;         // wgmma.wait_group so far
+        uint32_t waits_fenced = 1;  // before the last fence
+        uint32_t computed_at = 0;   // below this clock it has computed the warpgroup's products
+        struct Write {              // to a register, by other instructions
             const std::byte* frame = nullptr;
-            uint32_t line = 0, lane = 0, fences = 0;
+            uint32_t line = 0, lane = 0, fences = 0, waits = 0;
         };
         std::vector<Write> writes;  // by row
     };
@@ -312,6 +314,7 @@ class Checker : public Observer {
     static ProductKind product_kind_of(const std::string& text);
     static void note_products(const Program& program, Notes& notes);
     static void show_to_products(Block& block, uint32_t warp);
+    void look_for_fence(const Products& products, const Op& op, const std::byte* frame, const Who& here);
     void meet_product(Block& block, const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame);
     static void note_reading(Block& block, uint32_t group, uint32_t at, uint32_t warps);
     static void forget_readings(Block& block, uint32_t begin, uint32_t end);

@@ -56,8 +56,12 @@ void Checker::meet_product(Block& own, const WarpPlace& place, const Op& op, uin
             break;
         }
         case ProductKind::commit: ++products.committed; break;
-        case ProductKind::fence: ++products.fences; break;
+        case ProductKind::fence:
+            ++products.fences;
+            products.waits_fenced = products.waits;
+            break;
         case ProductKind::wait: {
+            ++products.waits;
             // What others' waits have computed is over now for this warp, too; product() ends the rest.
             std::erase_if(products.under_way, [&](const Product& product) {
                 if (!product.computed || product.group + op.imm >= products.committed) return false;
@@ -73,6 +77,31 @@ void Checker::meet_product(Block& own, const WarpPlace& place, const Op& op, uin
     }
 }
 
+// A product is issued: does wgmma.fence stand behind the writes to its registers?
+void Checker::look_for_fence(const Products& products, const Op& op, const std::byte* frame, const Who& here) {
+    const RegisterUse& use = launch().program->register_uses[op.line];
+    const uint32_t first_thread = here.thread / warp_size * warp_size;
+    bool found = false;
+    const auto look = [&](uint32_t row, bool of_a) {
+        if (row / 64 >= products.writes.size()) return;
+        const Products::Write& write = products.writes[row / 64];
+        if (write.frame != frame || write.fences != products.fences) return;
+        // Compilers move what computes A behind the fence, and ptxas sees to it.  So there has to be none at all, or none
+        // since the wait before.
+        if (of_a && products.fences > 1 && (write.waits != products.waits || write.waits == products.waits_fenced))
+            return;
+        found = true;
+        // first_time looks at the first letter of a kind
+        if (!first_time("Fence", write.line, op.line)) return;
+        const Who writes{here.block, first_thread + write.lane, write.line, "writes"};
+        report("wgmma-fence", of_a ? "A" : "", "", nullptr, 0, writes, &here);
+    };
+    for (uint32_t row : use.written) look(row, false);
+    for (uint32_t row : use.read) look(row, true);
+    if (!found && products.fences == 1 && products.issued == 0 && first_time("Fence", op.line, op.line))
+        report("wgmma-fence", "first", "", nullptr, 0, here, nullptr);
+}
+
 void Checker::step(const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame) {
     if (!product_kinds_ || !lanes) return;
     const auto& uses = launch().program->register_uses;
@@ -86,16 +115,8 @@ void Checker::step(const WarpPlace& place, const Op& op, uint32_t lanes, const s
         return Who{own.serial, place.warp * warp_size + of_lane, line, does};
     };
     const ProductKind kind = product_kinds_[op.line];
-    if (kind == ProductKind::product) {  // first_time looks at the first letter of a kind
-        // Not of A's registers: compilers move what computes them behind the fence, and ptxas sees to it.
-        for (uint32_t row : use.written) {
-            if (row / 64 >= products.writes.size()) continue;
-            const Products::Write& write = products.writes[row / 64];
-            if (write.frame != frame || write.fences != products.fences) continue;
-            if (!first_time("Fence", write.line, op.line)) continue;
-            const Who second = who(op.line, lane, "uses");
-            report("wgmma-fence", "", "", nullptr, 0, who(write.line, write.lane, "writes"), &second);
-        }
+    if (kind == ProductKind::product) {
+        look_for_fence(products, op, frame, who(op.line, lane, "uses"));
     } else if (kind == ProductKind::none || kind == ProductKind::copy) {
         for (const Product& product : products.under_way) {
             if (product.frame != frame) continue;
@@ -115,7 +136,7 @@ void Checker::step(const WarpPlace& place, const Op& op, uint32_t lanes, const s
             report("wgmma-register", "", "", nullptr, 0, who(product.line, product.lane, "owns"), &second);
         }
         // A copy is as old as what it copies: compilers put copies and constants behind the fence, and ptxas takes them away.
-        Products::Write write{frame, op.line, lane, products.fences};
+        Products::Write write{frame, op.line, lane, products.fences, products.waits};
         if (kind == ProductKind::copy) {
             const size_t from = use.read.empty() ? products.writes.size() : use.read[0] / 64;
             write = from < products.writes.size() ? products.writes[from] : Products::Write{};
