@@ -43,6 +43,7 @@ TITLES = {
     "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
     "async-copy": "asynchronous copy not waited for",
     "proxy": "threads and a bulk copy, with no fence.proxy.async between",
+    "mbarrier": "mbarrier whose phase cannot end",
     "mbarrier-init": "mbarrier that the copy engine need not see",
     "uninitialised": "read of uninitialised {space} memory",
     "out-of-bounds": "access out of bounds",
@@ -81,6 +82,8 @@ HINTS = {
     "async-copy copies": "wait for the first copy before the second one is begun",
     "proxy": "a barrier orders threads, not the copy engine: put fence.proxy.async.shared::cta"
     " (cuda::ptx::fence_proxy_async) behind the access, before the barrier",
+    "mbarrier": "a phase ends after as many arrivals as mbarrier.init names and exactly the bytes of expect_tx: compare"
+    " both with what arrives, and the parity with the phase that is waited for",
     "mbarrier-init": "a barrier orders threads, not the copy engine: put fence.mbarrier_init.release.cluster"
     " (cuda::ptx::fence_mbarrier_init) or fence.proxy.async behind mbarrier.init, before the barrier",
     "uninitialised global": "cuMemAlloc (gpuarray.empty, mem_alloc) leaves what was there: copy or fill first"

@@ -50,6 +50,12 @@ RULES = {  # id: what it is, and what to do
         " threads, but not the copy engine.",
         "Put fence.proxy.async.shared::cta (cuda::ptx::fence_proxy_async) behind the access, before the barrier.",
     ),
+    "mbarrier": (
+        "Mbarrier whose phase cannot end",
+        "All warps of a block wait, some of them at an mbarrier that gets fewer arrivals than mbarrier.init names, or"
+        " other bytes than expect_tx says.",
+        "Compare the arrivals and bytes that a phase waits for with what arrives, and the parity with the phase.",
+    ),
     "mbarrier-init": (
         "Mbarrier that the copy engine need not see",
         "A thread initialises an mbarrier, and a bulk or tensor copy that reports to it begins with no fence between. A"

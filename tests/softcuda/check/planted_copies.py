@@ -23,6 +23,8 @@ COPIES = r"""
     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%3], %2;\n" \
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
     ::"r"(AT(to)), "l"(from), "r"(bytes), "r"(AT(bar)) : "memory")
+#define EXPECT(bar, bytes) asm volatile( \
+    "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(AT(bar)), "r"(bytes) : "memory")
 #define STORE(to, from, bytes) asm volatile( \
     "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\ncp.async.bulk.commit_group;" \
     ::"l"(to), "r"(AT(from)), "r"(bytes) : "memory")
@@ -47,6 +49,7 @@ BEGIN = """
 
 def pair(name: str, kind: str, defect: str, *clean: str, **more: object) -> None:
     CASES[name] = Case(name, kind, BEGIN.strip("\n") + defect, before=COPIES, **more)  # type: ignore[arg-type]
+    more.pop("fails", None)
     for i, body in enumerate(clean):
         made = f"{name}_clean{i + 1}"
         CASES[made] = Case(made, "", BEGIN.strip("\n") + body, before=COPIES, **more)  # type: ignore[arg-type]
@@ -258,6 +261,48 @@ pair("mbarrier_initialised_again", "mbarrier-init", """
         __syncthreads();
     }
 """)  # fmt: skip
+
+# --- phases that cannot end -------------------------------------------------------------------------------------------
+
+pair("fewer_bytes_than_expected", "mbarrier", """
+    if (t == 0) EXPECT(&full[0], 16);
+    if (t == 0) FETCH(s[0], a, 256, &full[0]);
+    wait(&full[0], 0);  //!
+    b[t] = s[0][63 - t];
+""", """
+    if (t == 0) EXPECT(&full[0], 256);
+    if (t == 0) FETCH(s[0], a, 256, &full[0]);
+    if (t == 0) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                             ::"r"(AT(s[1])), "l"(a), "r"(AT(&full[0])) : "memory");
+    wait(&full[0], 0);
+    b[t] = s[0][63 - t];
+""", fails=True)  # fmt: skip
+pair("more_bytes_than_expected", "mbarrier", """
+    if (t == 0) {
+        EXPECT(&full[0], 128);
+        ARRIVE(&full[0]);
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                     ::"r"(AT(s[0])), "l"(a), "r"(AT(&full[0])) : "memory");
+    }
+    if (t < 32) wait(&full[0], 0);  //!
+    __syncthreads();  //!
+    b[t] = s[0][63 - t];
+""", fails=True)  # fmt: skip
+pair("an_arrival_too_few", "mbarrier", """
+    if (t != 5) ARRIVE(&empty[0]);
+    wait(&empty[0], 0);  //!
+    b[t] = a[t];
+""", """
+    ARRIVE(&empty[0]);
+    wait(&empty[0], 0);
+    b[t] = a[t];
+""", fails=True)  # fmt: skip
+pair("a_phase_that_never_begins", "mbarrier", """
+    if (t == 0) FETCH(s[0], a, 256, &full[0]);
+    wait(&full[0], 0);
+    wait(&full[0], 1);  //!
+    b[t] = s[0][63 - t];
+""", fails=True)  # fmt: skip
 
 # --- copies that nobody waits for -------------------------------------------------------------------------------------
 
