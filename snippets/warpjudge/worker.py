@@ -429,7 +429,7 @@ class Judgement:
                 kind = "race-blocks"
             elif kind == "race" and one.get("what") == "one instruction":
                 kind = "race-one-instruction"
-            if kind in ("interrupted", "timeout") or "still ran after" in one.get("message", ""):
+            if kind in ("interrupted", "timeout", "mbarrier") or "still ran after" in one.get("message", ""):
                 continue
             lines = [who["line"] for who in (first, second) if who and who["file"].endswith(self.compiled.name)]
             values: dict[str, Any] = {
@@ -440,7 +440,8 @@ class Judgement:
                 if who:
                     values |= {key: person(who, one), line: who["line"], f"does_{key}": acts(who)}
                     values[f"{key}_program"] = short(list(who["block"]))
-            cause = kind if kind in words.table()["cause"] and first else "fault"
+            pair = second or kind != "async-copy"  # its words name two lines
+            cause = kind if kind in words.table()["cause"] and first and pair else "fault"
             if cause == "fault":
                 values["what"] = " ".join(str(values["what"]).split())[:300]
             said = self.say("wrong", cause, values, list(dict.fromkeys(lines)), one.get("size") or size)

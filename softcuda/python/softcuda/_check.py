@@ -43,6 +43,8 @@ TITLES = {
     "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
     "async-copy": "asynchronous copy not waited for",
     "proxy": "threads and a bulk copy, with no fence.proxy.async between",
+    "mbarrier": "mbarrier whose phase cannot end",
+    "mbarrier-init": "mbarrier that the copy engine need not see",
     "uninitialised": "read of uninitialised {space} memory",
     "out-of-bounds": "access out of bounds",
     "misaligned": "misaligned access",
@@ -75,9 +77,15 @@ HINTS = {
     "async-copy bulk": "wait for the copy's mbarrier (mbarrier.try_wait, cuda::barrier::wait) before the data are used",
     "async-copy source": "wait until the copy has read its source (cp.async.bulk.wait_group.read 0), in the thread that"
     " began it, then let the block meet",
+    "async-copy exit": "wait until the copy has read its source (cp.async.bulk.wait_group.read 0) before the end of the"
+    " kernel, in the thread that began it: no other can",
     "async-copy copies": "wait for the first copy before the second one is begun",
     "proxy": "a barrier orders threads, not the copy engine: put fence.proxy.async.shared::cta"
     " (cuda::ptx::fence_proxy_async) behind the access, before the barrier",
+    "mbarrier": "a phase ends after as many arrivals as mbarrier.init names and exactly the bytes of expect_tx: compare"
+    " both with what arrives, and the parity with the phase that is waited for",
+    "mbarrier-init": "a barrier orders threads, not the copy engine: put fence.mbarrier_init.release.cluster"
+    " (cuda::ptx::fence_mbarrier_init) or fence.proxy.async behind mbarrier.init, before the barrier",
     "uninitialised global": "cuMemAlloc (gpuarray.empty, mem_alloc) leaves what was there: copy or fill first"
     " (gpuarray.zeros, memset_d32), or write before this line",
     "uninitialised shared": "shared memory holds nothing when a block begins: write the element first,"
@@ -91,7 +99,11 @@ HINTS = {
     "wgmma-register": "until wgmma.wait_group the product owns its sums, and A if that is in registers: wait first",
     "wgmma-fence": "put wgmma.fence behind the last write to the sums; an empty asm volatile that has them as operands"
     ' ("+f") keeps the compiler from moving arithmetic behind it',
+    "wgmma-fence A": "put wgmma.fence behind the last write to the registers of A and before the wgmma.mma_async",
+    "wgmma-fence first": "put wgmma.fence before it: PTX requires one before the first wgmma.mma_async of a kernel",
     "wgmma-operand": "wgmma may read its operands until wgmma.wait_group: wait, let the block meet, then write",
+    "wgmma-operand other warp": "a wait covers what its own warp reads, and each of the four warps reads all of B:"
+    " put a barrier of the warpgroup (bar.sync with 128 threads, or __syncthreads()) between the wait and the write",
     "proxy-fence": "wgmma reads shared memory through the asynchronous proxy: put fence.proxy.async behind the writes"
     " and before the barrier",
     "leak": "free it (DeviceAllocation.free()) or drop the last reference before the context ends",
@@ -165,6 +177,16 @@ def sentence(finding: Finding) -> str:
             f"{does(first)}, and a bulk copy that {thread(second)} begins at {place(second)} {copy} the same bytes with"
             " no fence.proxy.async between"
         )
+    if kind == "mbarrier-init" and second:
+        return (
+            f"{does(first)} the mbarrier of the bulk copy that {thread(second)} begins at {place(second)}, with neither"
+            " fence.mbarrier_init nor fence.proxy.async between"
+        )
+    if kind == "async-copy" and what == "exit":
+        return (
+            f"{thread(first)} ends, and the bulk copy that it began at {place(first)} may still read the shared memory"
+            " of its block, which another block may get"
+        )
     if kind == "async-copy" and what in ("bulk", "source", "copies"):
         begins = f"a bulk copy that {thread(first)} begins at {place(first)} {first['does']}s shared memory"
         touches = f"{thread(second)} begins another one at {place(second)}" if what == "copies" else does(second)
@@ -199,12 +221,15 @@ def sentence(finding: Finding) -> str:
             f"{thread(first)} reads from {thread(second)}, which {second['does']}{mask}, at {place(first)}:"
             " the value is undefined"
         )
+    if kind == "wgmma-fence" and what == "first":
+        return f"{thread(first)} reaches the wgmma.mma_async at {place(first)} with no wgmma.fence before it"
     if second and "wgmma" in HINTS.get(kind, ""):
         product = f"the wgmma.mma_async at {place(first if kind == 'wgmma-register' else second)}"
         return {
             "wgmma-register": f"{does(second)} a register that {product} owns until its wait",
             "wgmma-fence": f"{does(first)} a register that {product} uses, and no wgmma.fence stands between",
-            "wgmma-operand": f"{does(first)} what {product} may still read",
+            "wgmma-operand": f"{does(first)} what {product} may still read"
+            + f" for {thread(second)}, whose wait nothing orders before the write" * (what == "other warp"),
             "proxy-fence": f"{does(first)} what {product} reads, and no fence.proxy.async stands between",
         }[kind]
     return what or kind
@@ -244,7 +269,7 @@ def hint(finding: Finding) -> str:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return hints["writes in one line"]
         return hints[f"{kind} in one line"]
-    if kind == "async-copy" and not python and f"{kind} {what}" in HINTS:
+    if kind in ("async-copy", "wgmma-operand", "wgmma-fence") and not python and f"{kind} {what}" in HINTS:
         return HINTS[f"{kind} {what}"]
     if kind == "uninitialised":
         return hints[f"uninitialised {finding['space']}"]

@@ -40,7 +40,7 @@ RULES = {  # id: what it is, and what to do
     "async-copy": (
         "Asynchronous copy not waited for",
         "A thread reads what an asynchronous copy brings before the copy was waited for, writes what a bulk copy has"
-        " not read yet, or two bulk copies write to one place.",
+        " not read yet, two bulk copies write to one place, or a thread ends while its bulk copy reads shared memory.",
         "Wait for the copy (__pipeline_wait_prior, cg::wait; of bulk copies mbarrier.try_wait or"
         " cp.async.bulk.wait_group), then call __syncthreads().",
     ),
@@ -50,6 +50,19 @@ RULES = {  # id: what it is, and what to do
         " threads, but not the copy engine.",
         "Put fence.proxy.async.shared::cta (cuda::ptx::fence_proxy_async) behind the access, before the barrier.",
     ),
+    "mbarrier": (
+        "Mbarrier whose phase cannot end",
+        "All warps of a block wait, some of them at an mbarrier that gets fewer arrivals than mbarrier.init names, or"
+        " other bytes than expect_tx says.",
+        "Compare the arrivals and bytes that a phase waits for with what arrives, and the parity with the phase.",
+    ),
+    "mbarrier-init": (
+        "Mbarrier that the copy engine need not see",
+        "A thread initialises an mbarrier, and a bulk or tensor copy that reports to it begins with no fence between. A"
+        " barrier orders threads, but not the copy engine.",
+        "Put fence.mbarrier_init.release.cluster (cuda::ptx::fence_mbarrier_init) or fence.proxy.async behind"
+        " mbarrier.init, before the barrier.",
+    ),
     "proxy-fence": (
         "No fence.proxy.async before a wgmma",
         "A wgmma.mma_async reads shared memory that threads have written. It reads through the asynchronous proxy,"
@@ -58,7 +71,8 @@ RULES = {  # id: what it is, and what to do
     ),
     "wgmma-operand": (
         "Shared memory written under a wgmma that reads it",
-        "A wgmma.mma_async may read its operands until wgmma.wait_group, and a thread writes to them before.",
+        "A wgmma.mma_async may read its operands until wgmma.wait_group has returned in each of the four warps, and a"
+        " thread writes to them before.",
         "Wait (wgmma.wait_group), let the block meet, then write.",
     ),
     "wgmma-register": (
@@ -69,7 +83,8 @@ RULES = {  # id: what it is, and what to do
     ),
     "wgmma-fence": (
         "No wgmma.fence before a wgmma",
-        "An instruction writes to the sums of a wgmma.mma_async, and no wgmma.fence stands between.",
+        "An instruction writes to the sums of a wgmma.mma_async, or to A in registers, and no wgmma.fence stands"
+        " between; or a warp's first wgmma.mma_async has none before it.",
         "Put wgmma.fence behind the last write; an empty asm volatile with the sums as operands keeps the compiler from"
         " moving arithmetic behind it.",
     ),

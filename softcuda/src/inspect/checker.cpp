@@ -77,9 +77,12 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
 void Checker::launch_end(const Program&, const Function& kernel, const LaunchConfig& config,
                          const LaunchResult& result) {
     failed_ = failed_ || !result.ok;
-    if (!result.ok && result.kind != FaultKind::interrupted && first_time(name_of(result.kind), 0, 0)) {
+    const bool at_mbarrier =
+        result.kind == FaultKind::deadlock && result.message.find("at an mbarrier") != std::string::npos;
+    const char* const kind = at_mbarrier ? "mbarrier" : name_of(result.kind);
+    if (!result.ok && result.kind != FaultKind::interrupted && first_time(kind, 0, 0)) {
         const Known* known = result.address ? find(result.address) : nullptr;
-        out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(name_of(result.kind))
+        out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(kind)
              << ", \"kernel\": " << quoted(kernel.name) << ", " << shown_name(kernel)
              << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
              << ", \"message\": " << quoted(result.message) << ", \"address\": " << result.address;
@@ -120,9 +123,12 @@ void Checker::block_begin(const WarpPlace& place) {
     block.groups.assign(warps, 0);
     block.copies.clear();
     block.engines.clear();
+    block.inits.clear();
     block.copied.empty();
     block.shares = own.config->cluster.count() > 1;
     block.products.clear();
+    block.readings.clear();
+    block.read_by.clear();
     block.proxied.clear();
     for (Barrier& barrier : block.barriers) {
         barrier.clocks.assign(2 * warps, 0);
@@ -150,6 +156,7 @@ void Checker::block_begin(const WarpPlace& place) {
 
 void Checker::block_end(const WarpPlace& place) {
     Block& own = block(place);
+    report_unread(own);
     report_rest(own);
     idle_.push_back(&own);
     launch().running.erase(current_number_);

@@ -71,7 +71,9 @@ class Checker : public Observer {
         copy,
         arrive,
         bulk,
-        unseen,  // writes shared memory, and no event says where
+        unseen,      // writes shared memory, and no event says where
+        init,        // of an mbarrier
+        init_fence,  // fence.mbarrier_init
         cas,
         up,
         down,
@@ -106,6 +108,13 @@ class Checker : public Observer {
         Clocks waited;  // by warp: its clock when it had seen the end, 0 if it has not
     };
 
+    struct Init {  // of an mbarrier
+        const void* barrier;
+        uint32_t offset, warp, thread, line;
+        uint32_t clock;  // its warp's
+        bool shown;      // to the copy engine, by a fence
+    };
+
     // A read of shared memory that nobody has written: reported when the block ends, unless its line is part of a race, which
     // says more.
     struct Unreported {
@@ -122,15 +131,22 @@ class Checker : public Observer {
         const std::byte* frame = nullptr;  // of its registers
         Clocks proxied;                    // Block::proxied when it was issued
         bool computed = false;             // at the wait of another warp
+        uint32_t reading = 0;              // then: its place in Block::readings, from 1
+    };
+    struct Reading {  // of shared memory, by a product that a warp of its group has waited for
+        uint32_t line, lane;
+        std::array<uint32_t, warps_in_group> waited;  // each warp's clock behind its wait; 0: it has not waited
     };
     struct Products {  // of a warp
         std::vector<Product> under_way;
         uint64_t issued = 0, committed = 0;
-        uint32_t fences = 1;       // wgmma.fence so far
-        uint32_t computed_at = 0;  // below this clock it has computed the warpgroup's products
-        struct Write {             // to a register, by other instructions
+        uint32_t fences = 1;        // wgmma.fence so far
+        uint32_t waits = 1;         // wgmma.wait_group so far
+        uint32_t waits_fenced = 1;  // before the last fence
+        uint32_t computed_at = 0;   // below this clock it has computed the warpgroup's products
+        struct Write {              // to a register, by other instructions
             const std::byte* frame = nullptr;
-            uint32_t line = 0, lane = 0, fences = 0;
+            uint32_t line = 0, lane = 0, fences = 0, waits = 0;
         };
         std::vector<Write> writes;  // by row
     };
@@ -138,11 +154,14 @@ class Checker : public Observer {
     struct Block {
         uint32_t serial = 0;
         std::vector<Products> products;  // by warp
-        Clocks proxied;                  // writes below are visible to the asynchronous proxy
+        std::vector<Reading> readings;
+        std::vector<uint32_t> read_by;  // by 16 bytes and warpgroup: the last reading, times 16, and a bit per warp
+        Clocks proxied;                 // writes below are visible to the asynchronous proxy
         std::vector<WarpOrder> warps;
         std::vector<uint32_t> groups;  // of asynchronous copies committed, by warp
         std::vector<Copy> copies;
         std::vector<Engine> engines;
+        std::vector<Init> inits;
         std::array<Barrier, 17> barriers;
         Marks marks;  // of accesses to shared memory
         Shadow shared;
@@ -287,11 +306,19 @@ class Checker : public Observer {
     void meet_engines(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
     Block* running_block(const WarpPlace& place);  // null: it has ended
     void report_shared(const char* kind, const char* what, uint32_t offset, uint32_t bytes, const Who& first,
-                       const Who& second);
+                       const Who* second);
+    void report_unread(const Block& block);
+    static void note_inits(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
+    static void show_inits(Block& block, uint32_t warp, bool of_others);
+    void look_at_init(const Block& block, const void* barrier, const Who& here);
     static ProductKind product_kind_of(const std::string& text);
     static void note_products(const Program& program, Notes& notes);
     static void show_to_products(Block& block, uint32_t warp);
+    void look_for_fence(const Products& products, const Op& op, const std::byte* frame, const Who& here);
     void meet_product(Block& block, const WarpPlace& place, const Op& op, uint32_t lanes, const std::byte* frame);
+    static void note_reading(Block& block, uint32_t group, uint32_t at, uint32_t warps);
+    static void forget_readings(Block& block, uint32_t begin, uint32_t end);
+    void meet_readings(Block& block, const WarpPlace& place, const Op& op, const MemoryEvent& event);
     bool same_value(const Touch& t, uint32_t lane, uint32_t other) const;
     bool keeps_value(const Touch& t, uint32_t lane) const;
     bool value_of(const Touch& t, uint32_t lane, std::byte* bytes) const;

@@ -48,7 +48,8 @@ SOFTCUDA_WIDE Extent extent(const MemoryEvent& event) {
 void Checker::access(const WarpPlace& place, const Op& op, const RowAccess& access) {
     if (op.space == Space::local) return;
     const bool beside_copies = op.space == Space::shared && launch().bulk && !block(place).engines.empty();
-    if (!beside_copies && without_a_word(place, op, access)) return;
+    const bool beside_products = op.space == Space::shared && product_kinds_ && !block(place).readings.empty();
+    if (!beside_copies && !(beside_products && op.access != Access::load) && without_a_word(place, op, access)) return;
     uint64_t addresses[warp_size];
     memory(place, op, event_of(op, access, addresses));
 }
@@ -63,6 +64,7 @@ void Checker::memory(const WarpPlace& place, const Op& op, const MemoryEvent& ev
         if (known) known->filled.fill(0, known->allocation.bytes);
         return;
     }
+    if (kind == Kind::init && event.space == Space::shared && !event.remote) note_inits(block(place), place, op, event);
     if (event.space == Space::shared)
         shared_access(block(place), place, op, event);
     else if (event.space == Space::global)
@@ -80,6 +82,7 @@ void Checker::shared_access(Block& own, const WarpPlace& place, const Op& op, co
         return shared_access(own, place, op, here);
     }
     if (!event.remote && !own.engines.empty()) meet_engines(own, place, op, event);
+    if (!event.remote && event.access != Access::load && !own.readings.empty()) meet_readings(own, place, op, event);
     if (event.remote || own.blind) return;
     const Extent e = extent(event);
     constexpr uint64_t most = 1u << 24;  // a wrong address ends the launch right after this, and is reported then
@@ -369,6 +372,7 @@ void Checker::touch_cell(Touch& t, uint32_t lane, size_t cell) {
     for (const uint32_t known : {read, earlier}) {
         if (Cell::id(known) < t.ordered) break;
         if (Cell::id(known) == t.id) continue;
+        if (t.marks[Cell::id(known)].asynchronous && !t.block.shares) continue;  // meet_readings() has looked
         const bool other_atomic = t.marks[Cell::id(known)].atomic;
         if (other_atomic && t.special) learn(t, known, lane);
         if (access == Access::store || atomic != other_atomic) judge(t, known, lane, other_atomic);

@@ -65,15 +65,17 @@ void Checker::engine_access(const WarpPlace& place, const Op& op, const BulkEven
     Block& own = *owner;
     const uint32_t thread = place.warp * warp_size + event.lane;
     const Who here{issuing.serial, thread, op.line, writes ? "write" : "read"};
+    if (part.barrier) look_at_init(own, part.barrier, here);
     for (const Engine& other : own.engines) {
         if (part.begin >= other.end || other.begin >= part.end || !(writes || other.writes)) continue;
         if (same ? ended_for(own, other, place.warp) : other.done) continue;
         if (!first_time("async-copy", other.line, op.line)) continue;
         const Who before{other.block, other.thread, other.line, other.writes ? "write" : "read"};
-        report_shared("async-copy", "copies", std::max(part.begin, other.begin), part.end - part.begin, before, here);
+        report_shared("async-copy", "copies", std::max(part.begin, other.begin), part.end - part.begin, before, &here);
     }
     if (same && !own.shares) compare_with_threads(own, place, op, part, writes, here);
     if (writes) own.copied.fill(part.begin, part.end - part.begin);
+    if (writes) forget_readings(own, part.begin, part.end);
     if (writes && own.shared.bytes) {
         // From here on the copy is what lies there.
         const size_t shift = own.shared.shift, last = own.shared.cells_to(part.end);
@@ -122,7 +124,7 @@ void Checker::compare_with_threads(Block& own, const WarpPlace& place, const Op&
         if (!first_time(kind, mark.line, op.line)) return;
         const Who before{mark.block, mark.warp * warp_size + Cell::lane(cell), mark.line, wrote ? "write" : "read"};
         const char* what = wrote ? (writes ? "write after write" : "read after write") : "write after read";
-        report_shared(kind, what, static_cast<uint32_t>(at << shift), part.end - part.begin, before, here);
+        report_shared(kind, what, static_cast<uint32_t>(at << shift), part.end - part.begin, before, &here);
     };
     for (size_t cell = part.begin >> shift; cell < last; ++cell) {
         look(own.shared.written[cell], cell, true);
@@ -152,7 +154,48 @@ void Checker::meet_engines(Block& own, const WarpPlace& place, const Op& op, con
                                                            : "atomic operation";
         const Who here{own.serial, place.warp * warp_size + lane, op.line, does};
         report_shared("async-copy", engine.writes ? "bulk" : "source", static_cast<uint32_t>(event.addresses[lane]),
-                      event.bytes, before, here);
+                      event.bytes, before, &here);
+    }
+}
+
+void Checker::note_inits(Block& own, const WarpPlace& place, const Op& op, const MemoryEvent& event) {
+    for (uint32_t rest = event.lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const void* const at = event.shared + event.addresses[lane];
+        std::erase_if(own.inits, [&](const Init& old) { return old.barrier == at; });
+        own.inits.push_back({.barrier = at,
+                             .offset = static_cast<uint32_t>(event.addresses[lane]),
+                             .warp = place.warp,
+                             .thread = place.warp * warp_size + lane,
+                             .line = op.line,
+                             .clock = own.warps[place.warp].clock,
+                             .shown = false});
+    }
+}
+
+// A warp fences: its own mbarriers are shown to the copy engine, and by fence.proxy.async those that it knows of.
+void Checker::show_inits(Block& own, uint32_t warp, bool of_others) {
+    for (Init& init : own.inits)
+        init.shown |= init.warp == warp || (of_others && init.clock < own.warps[warp].seen[init.warp]);
+}
+
+// A copy begins that an mbarrier is to report.
+void Checker::look_at_init(const Block& own, const void* barrier, const Who& here) {
+    for (const Init& init : own.inits) {
+        if (init.barrier != barrier || init.shown) continue;
+        if (!first_time("Init", init.line, here.line)) continue;
+        const Who before{own.serial, init.thread, init.line, "initialises"};
+        report_shared("mbarrier-init", "", init.offset, 8, before, &here);
+    }
+}
+
+// At the end of the block: a thread that has ended can wait for nothing, and the shared memory goes to another block.
+void Checker::report_unread(const Block& own) {
+    for (const Engine& engine : own.engines) {
+        if (engine.writes || engine.barrier || engine.done) continue;
+        if (!first_time("Exit", engine.line, 0)) continue;
+        const Who who{engine.block, engine.thread, engine.line, "read"};
+        report_shared("async-copy", "exit", engine.begin, engine.end - engine.begin, who, nullptr);
     }
 }
 
@@ -164,7 +207,7 @@ Checker::Block* Checker::running_block(const WarpPlace& place) {
 }
 
 void Checker::report_shared(const char* kind, const char* what, uint32_t offset, uint32_t bytes, const Who& first,
-                            const Who& second) {
+                            const Who* second) {
     MemoryEvent event{};
     event.bytes = bytes;
     Block& any = *blocks_.front();
@@ -181,7 +224,7 @@ void Checker::report_shared(const char* kind, const char* what, uint32_t offset,
              .ordered = 0,
              .phase = 0,
              .one_place = false};
-    report(kind, what, "shared", &at, offset, first, &second);
+    report(kind, what, "shared", &at, offset, first, second);
 }
 
 }  // namespace softcuda::inspect

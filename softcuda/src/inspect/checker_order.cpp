@@ -11,7 +11,10 @@ Checker::Kind Checker::kind_of(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
     if (text.starts_with("fence") || text.starts_with("membar")) {
         const bool wide = has(".gl") || has(".gpu") || has(".sys") || has(".cluster");
-        kind = has("proxy.async") && !has(".global") ? Kind::proxy_fence : wide ? Kind::fence : Kind::block_fence;
+        kind = has("proxy.async") && !has(".global") ? Kind::proxy_fence
+               : has("mbarrier_init")                ? Kind::init_fence
+               : wide                                ? Kind::fence
+                                                     : Kind::block_fence;
     } else if (text.starts_with("cp.async")) {
         kind = has("bulk")           ? Kind::bulk
                : has("commit_group") ? Kind::commit
@@ -23,6 +26,8 @@ Checker::Kind Checker::kind_of(const std::string& text) {
         kind = Kind::bulk;
     } else if (text.starts_with("st.async") || text.starts_with("red.async") || text.starts_with("st.bulk")) {
         kind = Kind::unseen;
+    } else if (text.starts_with("mbarrier.init")) {
+        kind = Kind::init;
     } else if (text.starts_with("atom") && has(".cas")) {
         kind = Kind::cas;
     } else if (text.starts_with("shfl.sync")) {
@@ -35,8 +40,10 @@ void Checker::orders(const WarpPlace& place, const Op& op, uint32_t) {
     Block& own = block(place);
     if (product_kinds_ && product_kinds_[op.line] == ProductKind::proxy_fence) show_to_products(own, place.warp);
     switch (kinds_[op.line]) {
+        case Kind::init_fence: show_inits(own, place.warp, false); [[fallthrough]];
         case Kind::fence: snapshot(own, place.warp); break;
         case Kind::proxy_fence:
+            show_inits(own, place.warp, true);
             fence_proxy(own, place.warp);
             own.fenced = true;
             own.warps[place.warp].fenced = own.warps[place.warp].clock;

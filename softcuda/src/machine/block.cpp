@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 namespace softcuda {
 namespace {
@@ -169,9 +170,73 @@ void Block::lanes_exited(WarpState& warp, uint32_t lanes) {
     }
 }
 
+namespace {
+
+// In a loop around an mbarrier test these change nothing from one turn to the next.
+bool changes_nothing(const Op& op, const Program& program) {
+    constexpr std::string_view harmless[] = {"mbarrier.test_wait",
+                                             "mbarrier.try_wait",
+                                             "mov.",
+                                             "setp.",
+                                             "selp.",
+                                             "not.pred",
+                                             "xor.pred",
+                                             "and.",
+                                             "or.",
+                                             "cvt.",
+                                             "bra",
+                                             "nanosleep"};
+    const std::string& text = program.locations[op.line].text;
+    return !reads_dynamic_special(op) &&
+           std::any_of(std::begin(harmless), std::end(harmless), [&](auto name) { return text.starts_with(name); });
+}
+
+// Instructions of the innermost loop around a test, the group being in it; 0: it is in none, or something else happens there.
+uint64_t loop_around(const Op& test, const Group& group, const Program& program) {
+    constexpr ptrdiff_t longest = 16;
+    const Function& function = *group.frame->function;
+    const Op* const code = group.frame->code;
+    ptrdiff_t size = 0;
+    for (const std::vector<Op>* stream : {&function.code, &function.optimised, &function.affine})
+        if (code == stream->data()) size = static_cast<ptrdiff_t>(stream->size());
+    if (&test < code || &test >= code + size) return 0;
+    const ptrdiff_t at = &test - code;
+    for (ptrdiff_t last = at + 1; last < std::min(at + longest, size); ++last) {
+        if (code[last].flow != Flow::branch || code[last].target > at) continue;
+        const ptrdiff_t first = code[last].target;
+        if (group.pc < first || group.pc > last || at - first > longest) return 0;
+        for (ptrdiff_t i = first; i <= last; ++i)
+            if (!changes_nothing(code[i], program)) return 0;
+        return static_cast<uint64_t>(last - first + 1);
+    }
+    return 0;
+}
+
+}  // namespace
+
+bool WarpState::only_waited() {
+    const uint64_t ran = clock - std::exchange(clock_before, clock);
+    const uint64_t asked = spin_total - std::exchange(spins_before, spin_total);
+    const Group* ready = nullptr;
+    for (const Group& group : groups) {
+        if (group.wait != Wait::ready) continue;
+        if (ready) return false;
+        ready = &group;
+    }
+    if (!ready) return ran == 0;
+    if (!awaited) return false;
+    const uint64_t length = loop_around(*awaited_at, *ready, *block->launch->program);
+    return length && asked && ran <= (asked + 1) * length;
+}
+
 std::string WarpState::waits() const {
     std::string text;
     for (const Group& group : groups) {
+        if (group.wait == Wait::ready && awaited) {
+            char lanes[64];
+            std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
+            text += std::string("\n  ") + lanes + due() + ": " + block->launch->program->where(*awaited_at);
+        }
         if (group.wait == Wait::ready || !group.op) continue;
         char lanes[64];
         std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
@@ -187,18 +252,21 @@ std::string WarpState::waits() const {
 
 std::string WarpState::awaits() const {
     if (!awaited) return "";
+    return "\n  warp " + std::to_string(index) + " waits " + due() + ": " + block->launch->program->where(*awaited_at);
+}
+
+std::string WarpState::due() const {
     const auto barrier = std::bit_cast<Mbarrier>(*awaited);
     const int64_t due = static_cast<int32_t>(uint32_t(barrier.transactions) << 9) >> 9;
     const uint64_t coming = block->cluster->async ? block->cluster->async->under_way(awaited) : 0;
     auto count = [](uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
-    std::string text = "\n  warp " + std::to_string(index) + " waits at an mbarrier for " +
-                       count(barrier.pending, "arrival") + " and ";
+    std::string text = "at an mbarrier for " + count(barrier.pending, "arrival") + " and ";
     if (due < 0)
         text += "no bytes: " + count(static_cast<uint64_t>(-due), "byte") + " came that it did not expect";
     else
         text += count(static_cast<uint64_t>(due), "byte");
     if (due > 0 || coming) text += ", of which copies under way bring " + std::to_string(coming);
-    return text + ": " + block->launch->program->where(*awaited_at);
+    return text;
 }
 
 std::string Block::waits() const {

@@ -96,8 +96,12 @@ class WarpState : public Warp {
     const uint64_t* awaited = nullptr;  // the mbarrier that it has just asked, whose phase has not ended,
     const Op* awaited_at = nullptr;     // and where
     std::string awaits() const;         // "warp 0 waits at an mbarrier for 1 arrival and 96 bytes …"
-    std::unique_ptr<ThreadCopies> copies;  // null: no asynchronous copy so far
-    Frame kernel_frame;                    // kept from block to block: most of what it holds does not change
+    std::string due() const;            // the same from "at an mbarrier" on
+    // Since it was asked last, the warp has waited for others, or has run nothing but a loop around that mbarrier test.
+    bool only_waited();
+    std::unique_ptr<ThreadCopies> copies;         // null: no asynchronous copy so far
+    uint64_t clock_before = 0, spins_before = 0;  // when only_waited() was asked last
+    Frame kernel_frame;                           // kept from block to block: most of what it holds does not change
     bool meet_ready(const Op& op, uint32_t lanes, uint32_t arrived);
 
   private:
@@ -215,6 +219,7 @@ struct Cluster {
     void complete_barrier();     // if everybody has arrived
     int64_t spent = 0;
     uint64_t spins = 0;
+    uint32_t idle_turns = 0;            // in a row, in which its warps have only waited
     std::unique_ptr<AsyncQueue> async;  // null: no asynchronous copy so far
 };
 
@@ -242,6 +247,7 @@ class Worker {
     bool admit();
     void look_at_memory();
     void look_at_clock(const Cluster& cluster);  // ends the launch if its time is up, or at Ctrl-C
+    void look_for_deadlock(Cluster& cluster);    // ends the launch if its warps wait for each other at mbarriers
     bool run_turn(Cluster& cluster);             // false: it is finished
     Block* make_block();
     void start_block(Block& block, uint64_t number);

@@ -81,6 +81,12 @@ void exec_read_special(Warp& warp, const Op& op, uint32_t lanes) {
     }
 }
 
+}  // namespace
+
+bool reads_dynamic_special(const Op& op) { return op.exec == exec_read_special; }
+
+namespace {
+
 void exec_add64(Warp& warp, const Op& op, uint32_t lanes) {
     for (; lanes; lanes &= lanes - 1) {
         int lane = std::countr_zero(lanes);

@@ -161,9 +161,10 @@ void report(Warp& warp, const IssuedProduct& issued) {
     auto add = [&](uint32_t place, uint32_t, uint32_t) { places.push_back(place); };
     if (!product.a_from_registers)
         each_part(Descriptor(issued.a), product.a_by_column, WgmmaOperands::rows, false, add);
+    const auto of_a = uint32_t(places.size());
     each_part(Descriptor(issued.b), product.b_by_row, uint32_t(product.n), product.sparse, add);
     warp.observer->product(static_cast<WarpState&>(warp).place(),
-                           {issued.op, issued.number, uint32_t(places.size()), places.data()});
+                           {issued.op, issued.number, uint32_t(places.size()), places.data(), of_a});
 }
 
 // The oldest so many of the warp's group, for all its warps.

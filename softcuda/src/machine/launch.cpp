@@ -31,6 +31,7 @@ namespace {
 // enough that switching costs nothing; a spinning operation counts for 16384 (schedule.cpp).
 constexpr int64_t warp_slice = 200'000;
 constexpr int64_t block_turn = 4'000'000;
+constexpr uint32_t most_idle_turns = 16;  // in which nothing but waiting happens in a cluster
 // Blocks that neither spin nor end for this long are joined by others, in case they spin in a way that does not show.
 constexpr int64_t block_patience = 400'000'000;
 
@@ -216,7 +217,7 @@ bool Worker::admit() {
     } else {
         cluster = std::move(idle_clusters_.back());
         idle_clusters_.pop_back();
-        cluster->arrived = 0, cluster->spent = 0, cluster->spins = 0;
+        cluster->arrived = 0, cluster->spent = 0, cluster->spins = 0, cluster->idle_turns = 0;
         cluster->async.reset();
     }
     if (launch.cluster_blocks == 1) {
@@ -287,9 +288,35 @@ void Worker::look_at_clock(const Cluster& cluster) {
     throw FaultError{std::move(fault)};
 }
 
+namespace {
+
+[[noreturn]] void end_in_deadlock(const Launch& launch, const std::vector<Block*>& blocks) {
+    std::string waits;
+    for (const Block* block : blocks) waits += block->waits();
+    Fault fault;
+    fault.kind = FaultKind::deadlock;
+    fault.block = blocks[0]->number;
+    fault.message = fault_head(fault.kind, launch) + ", " + block_name(*blocks[0]) +
+                    ": every warp that has not ended waits" + waits;
+    throw FaultError{std::move(fault)};
+}
+
+}  // namespace
+
+// Only threads of the cluster and their copies reach its mbarriers.  Copies that could end a phase have landed when a warp
+// asks, so if all warps do nothing but ask, or wait elsewhere, nothing will ever change.
+void Worker::look_for_deadlock(Cluster& cluster) {
+    bool waited = true;
+    for (const Block* block : cluster.blocks)
+        for (const auto& warp : block->warps) waited = (warp->finished() || warp->only_waited()) && waited;
+    cluster.idle_turns = waited ? cluster.idle_turns + 1 : 0;
+    if (cluster.idle_turns > most_idle_turns) end_in_deadlock(launch, cluster.blocks);
+}
+
 // Until its blocks are finished (false) or others should have a turn (true).
 bool Worker::run_turn(Cluster& cluster) {
     int64_t spent = 0, looked = 0;
+    const uint64_t spins_before = cluster.spins;
     auto has_run = [&](int64_t work) {
         spent += work;
         if (spent - looked < warp_slice) return;
@@ -342,20 +369,11 @@ bool Worker::run_turn(Cluster& cluster) {
             }
         }
         if (blocks.empty()) return false;
-        if (!progress) {
-            Block& block = *blocks[0];
-            std::string waits;
-            for (Block* other : blocks) waits += other->waits();
-            Fault fault;
-            fault.kind = FaultKind::deadlock;
-            fault.block = block.number;
-            fault.message = fault_head(fault.kind, launch) + ", " + block_name(block) +
-                            ": every warp that has not ended waits" + waits;
-            throw FaultError{std::move(fault)};
-        }
+        if (!progress) end_in_deadlock(launch, blocks);
         if (preempted && launch.cancelled.load(std::memory_order_relaxed)) break;
     }
     cluster.spent += spent;
+    if (cluster.spins != spins_before) look_for_deadlock(cluster);
     return true;
 }
 

@@ -89,6 +89,7 @@ struct ProductEvent {
     uint64_t number;         // of the warp's products in the block, from 0
     uint32_t count;          // how often it reads 16 bytes of shared memory,
     const uint32_t* places;  // and where: offsets in the block's
+    uint32_t of_a;           // the first so many are A's: a quarter for each warp, which all read B
 };
 
 // Called from worker threads; calls for one block come in order from one worker.

@@ -10,6 +10,7 @@ namespace softcuda {
 
 class WarpState;
 struct Frame;
+struct Op;
 
 // The first group is constant while a function runs: such a register is a row, filled when its frame is made.
 // The second changes while it runs: reading one is an operation.
@@ -82,6 +83,9 @@ enum class Special : uint8_t {
 bool changes_by_block(Special special);
 
 inline constexpr bool is_dynamic(Special special) { return special >= Special::clock; }
+
+// Whether the instruction reads one that changes while a warp runs, as the clock.
+bool reads_dynamic_special(const Op& op);
 
 // "%tid.x" -> tid_x; false: no such register.
 bool special_from_name(std::string_view name, Special& special);

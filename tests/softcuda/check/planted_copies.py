@@ -23,6 +23,8 @@ COPIES = r"""
     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%3], %2;\n" \
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" \
     ::"r"(AT(to)), "l"(from), "r"(bytes), "r"(AT(bar)) : "memory")
+#define EXPECT(bar, bytes) asm volatile( \
+    "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(AT(bar)), "r"(bytes) : "memory")
 #define STORE(to, from, bytes) asm volatile( \
     "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\ncp.async.bulk.commit_group;" \
     ::"l"(to), "r"(AT(from)), "r"(bytes) : "memory")
@@ -47,6 +49,7 @@ BEGIN = """
 
 def pair(name: str, kind: str, defect: str, *clean: str, **more: object) -> None:
     CASES[name] = Case(name, kind, BEGIN.strip("\n") + defect, before=COPIES, **more)  # type: ignore[arg-type]
+    more.pop("fails", None)
     for i, body in enumerate(clean):
         made = f"{name}_clean{i + 1}"
         CASES[made] = Case(made, "", BEGIN.strip("\n") + body, before=COPIES, **more)  # type: ignore[arg-type]
@@ -188,6 +191,119 @@ pair(
     block=96,
 )  # fmt: skip
 
+# --- mbarriers that the copy engine does not see ----------------------------------------------------------------------
+
+OWN = """
+    __shared__ unsigned long long own;
+    if (t == 0) {{
+        BARRIER(&own, 1);{mark}
+        {init}
+    }}
+    {all}
+    __syncthreads();
+    if (t == {who}) {{
+        {before}
+        FETCH(s[0], a, 256, &own);{mark}
+    }}
+    wait(&own, 0);
+    b[t] = s[0][63 - t];
+"""
+INIT_DONE = 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");'
+
+
+def initialise(init: str = "", all: str = "", before: str = "", who: int = 0, mark: str = "") -> str:
+    return OWN.format(init=init, all=all, before=before, who=who, mark=mark)
+
+
+pair(
+    "mbarrier_without_a_fence", "mbarrier-init",
+    initialise(mark="  //!"),
+    initialise(init=INIT_DONE),
+    initialise(init="FENCE();"),
+    initialise(all="FENCE();", who=32),
+    initialise(before="FENCE();", who=32),
+)  # fmt: skip
+pair(
+    "mbarrier_with_another_warp_s_fence", "mbarrier-init",
+    initialise(all="if (t >= 32) FENCE();", mark="  //!"),
+    initialise(all="if (t < 32) FENCE();", who=32),
+)  # fmt: skip
+pair(
+    "mbarrier_with_a_fence_of_threads", "mbarrier-init",
+    initialise(init="__threadfence();", who=32, mark="  //!"),
+    initialise(init="__threadfence(); FENCE();", who=32),
+)  # fmt: skip
+pair("mbarrier_initialised_again", "mbarrier-init", """
+    for (int k = 0; k < 2; ++k) {
+        if (t == 0) FETCH(s[0], a + 64 * k, 256, &full[0]);  //!
+        wait(&full[0], 0);
+        b[64 * k + t] = s[0][63 - t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) {
+            asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(AT(&full[0])) : "memory");
+            BARRIER(&full[0], 1);  //!
+        }
+        __syncthreads();
+    }
+""", """
+    for (int k = 0; k < 2; ++k) {
+        if (t == 0) FETCH(s[0], a + 64 * k, 256, &full[0]);
+        wait(&full[0], 0);
+        b[64 * k + t] = s[0][63 - t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) {
+            asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(AT(&full[0])) : "memory");
+            BARRIER(&full[0], 1);
+            FENCE();
+        }
+        __syncthreads();
+    }
+""")  # fmt: skip
+
+# --- phases that cannot end -------------------------------------------------------------------------------------------
+
+pair("fewer_bytes_than_expected", "mbarrier", """
+    if (t == 0) EXPECT(&full[0], 16);
+    if (t == 0) FETCH(s[0], a, 256, &full[0]);
+    wait(&full[0], 0);  //!
+    b[t] = s[0][63 - t];
+""", """
+    if (t == 0) EXPECT(&full[0], 256);
+    if (t == 0) FETCH(s[0], a, 256, &full[0]);
+    if (t == 0) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                             ::"r"(AT(s[1])), "l"(a), "r"(AT(&full[0])) : "memory");
+    wait(&full[0], 0);
+    b[t] = s[0][63 - t];
+""", fails=True)  # fmt: skip
+pair("more_bytes_than_expected", "mbarrier", """
+    if (t == 0) {
+        EXPECT(&full[0], 128);
+        ARRIVE(&full[0]);
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                     ::"r"(AT(s[0])), "l"(a), "r"(AT(&full[0])) : "memory");
+    }
+    if (t < 32) wait(&full[0], 0);  //!
+    __syncthreads();  //!
+    b[t] = s[0][63 - t];
+""", fails=True)  # fmt: skip
+pair("an_arrival_too_few", "mbarrier", """
+    if (t != 5) ARRIVE(&empty[0]);
+    wait(&empty[0], 0);  //!
+    b[t] = a[t];
+""", """
+    ARRIVE(&empty[0]);
+    wait(&empty[0], 0);
+    b[t] = a[t];
+""", fails=True)  # fmt: skip
+pair("a_phase_that_never_begins", "mbarrier", """
+    if (t == 0) FETCH(s[0], a, 256, &full[0]);
+    wait(&full[0], 0);
+    wait(&full[0], 1);  //!
+    b[t] = s[0][63 - t];
+""", fails=True)  # fmt: skip
+
 # --- copies that nobody waits for -------------------------------------------------------------------------------------
 
 pair("bulk_not_waited_for", "async-copy", """
@@ -265,6 +381,53 @@ pair("two_into_one_place", "async-copy", """
     }
     wait(&full[1], 0);
     b[t] = s[0][63 - t];
+""")  # fmt: skip
+pair("ends_before_it_is_read", "async-copy", """
+    s[0][t] = a[t];
+    FENCE();
+    __syncthreads();
+    if (t == 0) STORE(b, s[0], 256);  //!
+""", """
+    s[0][t] = a[t];
+    FENCE();
+    __syncthreads();
+    if (t == 0) {
+        STORE(b, s[0], 256);
+        HAS_READ();
+    }
+""", """
+    for (int k = 0; k < 2; ++k) {
+        s[k][t] = a[64 * k + t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) STORE(b + 64 * k, s[k], 256);
+    }
+    if (t == 0) STORED();
+""")  # fmt: skip
+pair("another_thread_waits_at_the_end", "async-copy", """
+    s[0][t] = a[t];
+    FENCE();
+    __syncthreads();
+    if (t == 0) STORE(b, s[0], 256);  //!
+    if (t == 32) HAS_READ();
+""")  # fmt: skip
+pair("all_but_the_last_are_waited_for", "async-copy", """
+    for (int k = 0; k < 2; ++k) {
+        s[k][t] = a[64 * k + t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) STORE(b + 64 * k, s[k], 256);  //!
+        if (t == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+    }
+""", """
+    for (int k = 0; k < 2; ++k) {
+        s[k][t] = a[64 * k + t];
+        FENCE();
+        __syncthreads();
+        if (t == 0) STORE(b + 64 * k, s[k], 256);
+        if (t == 0) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+    }
+    if (t == 0) HAS_READ();
 """)  # fmt: skip
 
 

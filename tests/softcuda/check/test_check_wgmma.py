@@ -95,10 +95,60 @@ multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d); //!""",
         START + 'ARRIVE;\nasm volatile("add.f32 %0, %0, %0;" : "+f"(d[2])); //!\n'
         "multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d); //!",
     ),
+    "no_fence_before_the_first": (
+        "wgmma-fence",
+        START + "float f[4]; multiply(f, pa, pb); COMMIT; WAIT(0); KEEP(f); //!\nd[0] += f[0];",
+    ),
+    "no_fence_behind_a": (
+        "wgmma-fence",
+        START + "unsigned r[4] = {};\n"
+        'asm volatile("add.u32 %0, %2, 1; add.u32 %1, %2, 2;" : "=r"(r[0]), "=r"(r[1]) : "r"(t)); //!\n'
+        "float f[4]; multiply(f, r, pb); COMMIT; WAIT(0); KEEP(f); //!\nd[0] += f[0];",
+    ),
+    "no_fence_behind_the_next_a": (
+        "wgmma-fence",
+        START + "unsigned r[4] = {1u + t, 2, 3, 4}; ARRIVE;\nmultiply(d, r, pb); COMMIT; WAIT(0); //!\n"
+        'asm volatile("add.u32 %0, %0, 1;" : "+r"(r[0])); //!\n'
+        "multiply(d, r, pb); COMMIT; WAIT(0); KEEP(d); d[0] += r[0]; //!",
+    ),
     "operand_overwritten": (
         "wgmma-operand",
         START + "ARRIVE;\nmultiply(d, pa, pb); //!\nCOMMIT;\nif (t == 5) b[0][0] = __float2half(3); //!\n"
         "WAIT(0); KEEP(d);",
+    ),
+    "no_barrier_behind_the_wait": (
+        "wgmma-operand",
+        START + "ARRIVE;\nmultiply(d, pa, pb); //!\nCOMMIT; WAIT(0); KEEP(d);\n"
+        "if (t == 100) b[0][0] = __float2half(2); //!",
+    ),
+    "each_warp_overwrites_b": (
+        "wgmma-operand",
+        START + "unsigned r[4] = {1u + t, 2, 3, 4}; ARRIVE;\nmultiply(d, r, pb); //!\nCOMMIT; WAIT(0); KEEP(d);\n"
+        "b[0][i] = __float2half(d[0]); //!",
+    ),
+    "another_warp_s_rows_of_a": (
+        "wgmma-operand",
+        START + "ARRIVE;\nmultiply(d, pa, pb); //!\nCOMMIT; WAIT(0); KEEP(d);\n"
+        "a[0][(t + 32) % 128 / 32 * 256 + t % 32] = __float2half(2); //!",
+    ),
+    "two_of_the_warps_meet": (
+        "wgmma-operand",
+        """fill(0, 1); PROXY;
+asm volatile("bar.sync 1, 128;" ::: "memory");
+ARRIVE;
+multiply(d, pa, pb); //!
+COMMIT; WAIT(0); KEEP(d);
+if (t < 64) asm volatile("bar.sync 2, 64;" ::: "memory");
+if (t / 32 == 1) b[0][t] = __float2half(1); //!""",
+    ),
+    "the_barrier_of_the_other_warpgroup": (
+        "wgmma-operand",
+        """fill(0, 1); PROXY; __syncthreads();
+ARRIVE;
+multiply(d, pa, pb); //!
+COMMIT; WAIT(0); KEEP(d);
+asm volatile("bar.sync %0, 128;" :: "r"(1 + t / 128) : "memory");
+if (t >= 128) b[0][i] = __float2half(1); //!""",
     ),
     "no_barrier_before": ("race", "fill(0, 1); //!\nif (i == 40) b[0][0] = __float2half(1); //!\nPROXY;\nARRIVE;\n"
                           "multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d); //!"),
@@ -110,6 +160,13 @@ CLEAN = {
     "from_registers": START
     + "unsigned r[4] = {1u + t, 2, 3, 4};\nARRIVE; multiply(d, r, pb); COMMIT; WAIT(0); KEEP(d);"
     " r[0] += 1; d[0] += r[0];",
+    "a_is_moved_behind_the_fence": START + "unsigned r[4] = {1u + t, 2, 3, 4}; for (int n = 0; n < 3; ++n) { ARRIVE;"
+    ' asm volatile("add.u32 %0, %0, 1;" : "+r"(r[0])); multiply(d, r, pb); COMMIT; WAIT(0); } KEEP(d); d[0] += r[0];',
+    "the_next_a_is_fenced": START + "unsigned r[4] = {1u + t, 2, 3, 4}; for (int n = 0; n < 3; ++n) {"
+    ' asm volatile("add.u32 %0, %0, 1;" : "+r"(r[0])); ARRIVE; multiply(d, r, pb); multiply(d, r, pb); COMMIT; WAIT(0);'
+    " } KEEP(d); d[0] += r[0];",
+    "no_register_has_changed": START + "unsigned r[4] = {1u + t, 2, 3, 4}; ARRIVE; multiply(d, r, pb); COMMIT; WAIT(0);"
+    " multiply(d, r, pb); COMMIT; WAIT(0); KEEP(d);",
     "two_stages": START
     + """for (int n = 0; n < 6; ++n) {
     ARRIVE;
@@ -141,13 +198,28 @@ __syncthreads();
 if (t >= 128) { fill(0, 2); PROXY; }
 __syncthreads();
 ARRIVE; multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d);""",
-    "the_wait_frees_the_tile": START
-    + "ARRIVE; multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d);\nif (t == 100) b[0][0] = __float2half(2);",
-    "one_warp_frees_the_tile": """fill(0, 1); PROXY;
+    "a_barrier_frees_the_tile": START + "ARRIVE; multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d);\n"
+    'asm volatile("bar.sync 1, 128;" ::: "memory"); if (t == 100) b[0][0] = __float2half(2);',
+    "its_own_rows_of_a": START + "ARRIVE; multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d);\n"
+    "a[0][t / 32 * 256 + t % 32] = __float2half(2);",
+    "each_warp_overwrites_b": START + "unsigned r[4] = {1u + t, 2, 3, 4}; ARRIVE; multiply(d, r, pb); COMMIT; WAIT(0);"
+    ' KEEP(d); asm volatile("bar.sync 1, 128;" ::: "memory"); b[0][i] = __float2half(d[0]);',
+    "all_warps_meet_one": """fill(0, 1); PROXY;
 asm volatile("bar.sync 1, 128;" ::: "memory");
 ARRIVE; multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d);
-if (t < 32) asm volatile("bar.sync 2, 64;" ::: "memory");
-else if (t < 64) { asm volatile("bar.sync 2, 64;" ::: "memory"); b[0][t] = __float2half(1); }""",
+if (t / 32 != 1) asm volatile("bar.arrive 2, 128;" ::: "memory");
+else { asm volatile("bar.sync 2, 128;" ::: "memory"); b[0][t] = __float2half(1); }""",
+    "an_mbarrier_that_all_arrive_at": """__shared__ unsigned long long free;
+if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 128;" :: "r"(place(&free)) : "memory");
+fill(0, 1); PROXY; __syncthreads();
+ARRIVE; multiply(d, pa, pb); COMMIT; WAIT(0); KEEP(d);
+asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(place(&free)) : "memory");
+for (unsigned done = 0; t == 5 && !done;)
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done) : "r"(place(&free)) : "memory");
+if (t == 5) b[0][0] = __float2half(2);""",
+    "a_later_product_has_read_it": START + "ARRIVE; multiply(d, pa, pb); COMMIT; WAIT(0); multiply(d, pa, pb); COMMIT;"
+    " WAIT(0); KEEP(d); __syncthreads(); b[0][i] = __float2half(2);",
 }
 
 
@@ -169,7 +241,7 @@ def test_defects_are_found_at_their_lines(name: str, tmp_path: Path) -> None:
     found = findings(tmp_path, name, body)
     assert found and {finding["kind"] for finding in found} == {kind}, [finding["text"] for finding in found]
     for finding in found:
-        assert {finding[who]["line"] for who in ("first", "second")} <= marked, finding["text"]
+        assert {finding[who]["line"] for who in ("first", "second") if who in finding} <= marked, finding["text"]
         assert finding["text"] and finding["hint"] and "wgmma" not in finding["title"][:5]
 
 
