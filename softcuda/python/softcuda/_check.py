@@ -269,7 +269,7 @@ def hint(finding: Finding) -> str:
         if finding["first"]["does"] == finding["second"]["does"] == "write":
             return hints["writes in one line"]
         return hints[f"{kind} in one line"]
-    if kind in ("async-copy", "wgmma-operand", "wgmma-fence") and not python and f"{kind} {what}" in HINTS:
+    if not python and f"{kind} {what}" in HINTS:
         return HINTS[f"{kind} {what}"]
     if kind == "uninitialised":
         return hints[f"uninitialised {finding['space']}"]

@@ -162,7 +162,8 @@ CUresult code_of(FaultKind kind) {
         case FaultKind::misaligned_address: return CUDA_ERROR_MISALIGNED_ADDRESS;
         case FaultKind::illegal_instruction: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
         case FaultKind::assertion: return CUDA_ERROR_ASSERT;
-        case FaultKind::deadlock:  // what a GPU with a watchdog answers
+        case FaultKind::deadlock:
+        case FaultKind::mbarrier:  // what a GPU with a watchdog answers
         case FaultKind::timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
         case FaultKind::stack_overflow: return CUDA_ERROR_ILLEGAL_ADDRESS;
         case FaultKind::invalid_address_space: return CUDA_ERROR_INVALID_ADDRESS_SPACE;

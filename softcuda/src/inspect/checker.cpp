@@ -24,6 +24,7 @@ const char* name_of(FaultKind kind) {
         case FaultKind::trap: return "trap";
         case FaultKind::assertion: return "assertion";
         case FaultKind::deadlock: return "barrier";
+        case FaultKind::mbarrier: return "mbarrier";
         case FaultKind::timeout: return "timeout";
         case FaultKind::stack_overflow: return "stack-overflow";
         default: return "failure";
@@ -77,12 +78,9 @@ void Checker::launch_begin(const Program& program, const Function& kernel, const
 void Checker::launch_end(const Program&, const Function& kernel, const LaunchConfig& config,
                          const LaunchResult& result) {
     failed_ = failed_ || !result.ok;
-    const bool at_mbarrier =
-        result.kind == FaultKind::deadlock && result.message.find("at an mbarrier") != std::string::npos;
-    const char* const kind = at_mbarrier ? "mbarrier" : name_of(result.kind);
-    if (!result.ok && result.kind != FaultKind::interrupted && first_time(kind, 0, 0)) {
+    if (!result.ok && result.kind != FaultKind::interrupted && first_time(name_of(result.kind), 0, 0)) {
         const Known* known = result.address ? find(result.address) : nullptr;
-        out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(kind)
+        out_ << "{\"program\": " << launch().program->function_base << ", \"kind\": " << quoted(name_of(result.kind))
              << ", \"kernel\": " << quoted(kernel.name) << ", " << shown_name(kernel)
              << ", \"grid\": " << triple(config.grid) << ", \"block\": " << triple(config.block)
              << ", \"message\": " << quoted(result.message) << ", \"address\": " << result.address;

@@ -189,7 +189,7 @@ void Checker::look_at_init(const Block& own, const void* barrier, const Who& her
     }
 }
 
-// At the end of the block: a thread that has ended can wait for nothing, and the shared memory goes to another block.
+// At the end of the block, whose threads cannot wait any more, and whose shared memory the next block gets.
 void Checker::report_unread(const Block& own) {
     for (const Engine& engine : own.engines) {
         if (engine.writes || engine.barrier || engine.done) continue;

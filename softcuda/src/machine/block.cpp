@@ -16,7 +16,8 @@ const char* kind_name(FaultKind kind) {
         case FaultKind::illegal_instruction: return "illegal instruction";
         case FaultKind::trap: return "trap";
         case FaultKind::assertion: return "assertion failed";
-        case FaultKind::deadlock: return "deadlock";
+        case FaultKind::deadlock:
+        case FaultKind::mbarrier: return "deadlock";
         case FaultKind::timeout: return "timeout";
         case FaultKind::stack_overflow: return "stack overflow";
         case FaultKind::invalid_address_space: return "invalid address space";
@@ -232,27 +233,24 @@ bool WarpState::only_waited() {
 std::string WarpState::waits() const {
     std::string text;
     for (const Group& group : groups) {
-        if (group.wait == Wait::ready && awaited) {
-            char lanes[64];
-            std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
-            text += std::string("\n  ") + lanes + due() + ": " + block->launch->program->where(*awaited_at);
-        }
-        if (group.wait == Wait::ready || !group.op) continue;
+        const bool ready = group.wait == Wait::ready;
+        if (ready ? !awaited : !group.op) continue;
         char lanes[64];
-        std::snprintf(lanes, sizeof lanes, "warp %u, lanes 0x%08x, ", index, group.lanes);
-        text += std::string("\n  ") + lanes +
-                (group.wait == Wait::barrier     ? "in barrier " + std::to_string(group.barrier)
-                 : group.wait == Wait::cluster   ? "in the cluster's barrier"
-                 : group.wait == Wait::warpgroup ? "waiting for the other warps of its warpgroup"
-                                                 : "waiting for other lanes") +
-                ": " + block->launch->program->where(*group.op);
+        std::snprintf(lanes, sizeof lanes, "\n  warp %u, lanes 0x%08x, ", index, group.lanes);
+        text += lanes;
+        text += ready ? due()
+                      : (group.wait == Wait::barrier     ? "in barrier " + std::to_string(group.barrier)
+                         : group.wait == Wait::cluster   ? "in the cluster's barrier"
+                         : group.wait == Wait::warpgroup ? "waiting for the other warps of its warpgroup"
+                                                         : "waiting for other lanes") +
+                            ": " + block->launch->program->where(*group.op);
     }
     return text;
 }
 
 std::string WarpState::awaits() const {
     if (!awaited) return "";
-    return "\n  warp " + std::to_string(index) + " waits " + due() + ": " + block->launch->program->where(*awaited_at);
+    return "\n  warp " + std::to_string(index) + " waits " + due();
 }
 
 std::string WarpState::due() const {
@@ -266,7 +264,7 @@ std::string WarpState::due() const {
     else
         text += count(static_cast<uint64_t>(due), "byte");
     if (due > 0 || coming) text += ", of which copies under way bring " + std::to_string(coming);
-    return text;
+    return text + ": " + block->launch->program->where(*awaited_at);
 }
 
 std::string Block::waits() const {

@@ -81,12 +81,6 @@ void exec_read_special(Warp& warp, const Op& op, uint32_t lanes) {
     }
 }
 
-}  // namespace
-
-bool reads_dynamic_special(const Op& op) { return op.exec == exec_read_special; }
-
-namespace {
-
 void exec_add64(Warp& warp, const Op& op, uint32_t lanes) {
     for (; lanes; lanes &= lanes - 1) {
         int lane = std::countr_zero(lanes);
@@ -154,6 +148,8 @@ uint64_t double_bits(double value) { return std::bit_cast<uint64_t>(value); }
 uint64_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
 
 }  // namespace
+
+bool reads_dynamic_special(const Op& op) { return op.exec == exec_read_special; }
 
 class InstructionDecoder final : public Decoder {
   public:

@@ -254,6 +254,17 @@ std::shared_ptr<const Memory::View> merged(std::shared_ptr<const Memory::View> o
     return all;
 }
 
+[[noreturn]] void end_in_deadlock(FaultKind kind, const Launch& launch, const std::vector<Block*>& blocks) {
+    std::string waits;
+    for (const Block* block : blocks) waits += block->waits();
+    Fault fault;
+    fault.kind = kind;
+    fault.block = blocks[0]->number;
+    fault.message =
+        fault_head(kind, launch) + ", " + block_name(*blocks[0]) + ": every warp that has not ended waits" + waits;
+    throw FaultError{std::move(fault)};
+}
+
 }  // namespace
 
 void Worker::look_at_memory() {
@@ -288,21 +299,6 @@ void Worker::look_at_clock(const Cluster& cluster) {
     throw FaultError{std::move(fault)};
 }
 
-namespace {
-
-[[noreturn]] void end_in_deadlock(const Launch& launch, const std::vector<Block*>& blocks) {
-    std::string waits;
-    for (const Block* block : blocks) waits += block->waits();
-    Fault fault;
-    fault.kind = FaultKind::deadlock;
-    fault.block = blocks[0]->number;
-    fault.message = fault_head(fault.kind, launch) + ", " + block_name(*blocks[0]) +
-                    ": every warp that has not ended waits" + waits;
-    throw FaultError{std::move(fault)};
-}
-
-}  // namespace
-
 // Only threads of the cluster and their copies reach its mbarriers.  Copies that could end a phase have landed when a warp
 // asks, so if all warps do nothing but ask, or wait elsewhere, nothing will ever change.
 void Worker::look_for_deadlock(Cluster& cluster) {
@@ -310,7 +306,7 @@ void Worker::look_for_deadlock(Cluster& cluster) {
     for (const Block* block : cluster.blocks)
         for (const auto& warp : block->warps) waited = (warp->finished() || warp->only_waited()) && waited;
     cluster.idle_turns = waited ? cluster.idle_turns + 1 : 0;
-    if (cluster.idle_turns > most_idle_turns) end_in_deadlock(launch, cluster.blocks);
+    if (cluster.idle_turns > most_idle_turns) end_in_deadlock(FaultKind::mbarrier, launch, cluster.blocks);
 }
 
 // Until its blocks are finished (false) or others should have a turn (true).
@@ -369,7 +365,7 @@ bool Worker::run_turn(Cluster& cluster) {
             }
         }
         if (blocks.empty()) return false;
-        if (!progress) end_in_deadlock(launch, blocks);
+        if (!progress) end_in_deadlock(FaultKind::deadlock, launch, blocks);
         if (preempted && launch.cancelled.load(std::memory_order_relaxed)) break;
     }
     cluster.spent += spent;

@@ -21,6 +21,7 @@ enum class FaultKind : uint8_t {
     trap,
     assertion,
     deadlock,
+    mbarrier,  // a deadlock, too: of warps that ask mbarriers
     timeout,
     stack_overflow,
     invalid_address_space,
