@@ -233,34 +233,26 @@ pair(
     initialise(init="__threadfence();", who=32, mark="  //!"),
     initialise(init="__threadfence(); FENCE();", who=32),
 )  # fmt: skip
-pair("mbarrier_initialised_again", "mbarrier-init", """
-    for (int k = 0; k < 2; ++k) {
-        if (t == 0) FETCH(s[0], a + 64 * k, 256, &full[0]);  //!
+AGAIN = """
+    for (int k = 0; k < 2; ++k) {{
+        if (t == 0) FETCH(s[0], a + 64 * k, 256, &full[0]);{mark}
         wait(&full[0], 0);
         b[64 * k + t] = s[0][63 - t];
         FENCE();
         __syncthreads();
-        if (t == 0) {
+        if (t == 0) {{
             asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(AT(&full[0])) : "memory");
-            BARRIER(&full[0], 1);  //!
-        }
+            BARRIER(&full[0], 1);{mark}
+            {fence}
+        }}
         __syncthreads();
-    }
-""", """
-    for (int k = 0; k < 2; ++k) {
-        if (t == 0) FETCH(s[0], a + 64 * k, 256, &full[0]);
-        wait(&full[0], 0);
-        b[64 * k + t] = s[0][63 - t];
-        FENCE();
-        __syncthreads();
-        if (t == 0) {
-            asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(AT(&full[0])) : "memory");
-            BARRIER(&full[0], 1);
-            FENCE();
-        }
-        __syncthreads();
-    }
-""")  # fmt: skip
+    }}
+"""
+pair(
+    "mbarrier_initialised_again", "mbarrier-init",
+    AGAIN.format(mark="  //!", fence=""),
+    AGAIN.format(mark="", fence="FENCE();"),
+)  # fmt: skip
 
 # --- phases that cannot end -------------------------------------------------------------------------------------------
 
