@@ -17,17 +17,14 @@ def forward_threads(n: int) -> int:
     return 32 if n <= 1024 else 256 if n <= 2048 else 512 if n <= 16384 else 1024
 
 
-EACH = 16  # floats per thread
-
-
-def classifier_threads(n: int) -> int:
-    """Half as many as above: every round of a reduction costs each thread instructions, which are scarce here."""
-    return 32 if n <= 1024 else min(1024, 1 << (-(-n // EACH) - 1).bit_length())
-
-
 def backward_threads(n: int) -> int:
     """Eight floats of dy and of x per thread, so that they and two accumulators each fit into 64 registers."""
     return min(1024, max(32, 1 << (-(-n // 8) - 1).bit_length()))
+
+
+def classifier_threads(n: int) -> int:
+    """Eight logits per thread fit into 32 registers; with 1024 threads, only two rows would share a multiprocessor."""
+    return min(512 if n <= 16384 else 1024, backward_threads(n))
 
 
 # --8<-- [end:shape]
@@ -50,7 +47,9 @@ class Rows:
         key = self.threads, -(-self.n // (4 * self.threads)), kind
         if key not in built:
             named = {f"norm_{way}": f"{kind}_{way}" for way in ("forward", "backward")}
-            macros = {"THREADS": key[0], "PACKS": key[1], "CENTRED": str(kind == "layernorm").lower(), **named}
+            resident = cuda.Context.get_device().get_attribute(cuda.device_attribute.MAX_THREADS_PER_MULTIPROCESSOR)
+            shape = {"THREADS": key[0], "PACKS": key[1], "RESIDENT": resident}
+            macros = {**shape, "CENTRED": str(kind == "layernorm").lower(), **named}
             built[key] = wb.module("fused-kernels/fused.cu", **macros)
         return built[key].get_function(name)
 
@@ -70,10 +69,14 @@ def norm(kind: str, x: Any, gamma: Any, beta: Any, y: Any, mean: Any, scale: Any
 
 # --8<-- [start:stages]
 def partial_lines(rows: int, n: int) -> int:
-    """Rows of the partial sums: one per row that the device works on at once, whatever `rows` is."""
+    """Rows of the partial sums: one per row in progress, however many rows there are.
+
+    Where several blocks fit on a multiprocessor, seven in eight of them are faster than all.
+    """
     shape = Rows(n, backward_threads(n))
-    resident = cuda.Context.get_device().multiprocessor_count * 1024 // (shape.threads * shape.at_once)
-    return min(resident, -(-rows // shape.at_once)) * shape.at_once
+    each = 1024 // (shape.threads * shape.at_once)
+    blocks = cuda.Context.get_device().multiprocessor_count * each
+    return min(blocks * 7 // 8 if each > 1 else blocks, -(-rows // shape.at_once)) * shape.at_once
 
 
 def norm_backward(kind: str, dy: Any, x: Any, gamma: Any, mean: Any, scale: Any, dx: Any, partial: Any, out: Any,

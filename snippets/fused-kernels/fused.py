@@ -6,7 +6,7 @@ python fused.py --profile   launch the kernels once for a profiler, on rows of 4
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import _reference as ref
@@ -284,11 +284,11 @@ class Matrix:
         scale = a["scale" if kind == "layernorm" else "rms"]
         norm(kind, a["x"], a["gamma"], a["beta"], a["out"], a["mean"], scale, self.rows, self.n)
 
-    def backward(self, kind: str) -> None:
+    def backward(self, kind: str, blocks: int = 0) -> None:
         a = self.at
         scale = a["scale" if kind == "layernorm" else "rms"]
-        sizes = self.rows, self.n
-        norm_backward(kind, a["dy"], a["x"], a["gamma"], a["mean"], scale, a["out"], a["partial"], a["sums"], *sizes)
+        given, left = (a["dy"], a["x"], a["gamma"], a["mean"], scale), (a["out"], a["partial"], a["sums"])
+        norm_backward(kind, *given, *left, self.rows, self.n, blocks)
 
     def some(self, values: np.ndarray) -> np.ndarray:
         return values.reshape(self.rows, self.n)[self.chosen]
@@ -542,6 +542,25 @@ def sweep(m: Matrix, lengths: tuple[int, ...]) -> None:
         print(f"{name:20}" + "".join(f"{share:9.1%}" for share in shares[name]))
 
 
+def sweep_blocks(m: Matrix, blocks: tuple[int, ...]) -> None:
+    """The backward passes at rows of 4096 in so many blocks, in turn with each other and a copy."""
+    m.shape(4096)
+    m.at["partial"] = cuda.mem_alloc(8 * max(blocks) * m.n)
+    steps = m.steps()
+    print(f"\n{'of copy, blocks':20}" + "".join(f"{count:9}" for count in blocks))
+    for kind in NORMS:
+        name = f"{kind}_backward"
+        launches: dict[str, Callable[[], object]] = {COPY: steps[COPY].launch}
+        for count in blocks:
+            launches[str(count)] = lambda kind=kind, count=count: m.backward(kind, count)
+            m.check(name, replace(steps[name], launch=launches[str(count)]))
+        times = time_in_turn(launches)
+        copy = steps[COPY].nbytes / float(np.median(times.pop(COPY)))
+        low, rate, high = np.array([steps[name].nbytes / np.percentile(t, [90, 50, 10]) for t in times.values()]).T
+        wb.series(f"{name}.blocks", blocks, rate, x_unit="count", unit="B/s", low=low, high=high)
+        print(f"{name:20}" + "".join(f"{share:9.1%}" for share in rate / copy))
+
+
 def profile(rng: np.random.Generator, rows: int) -> None:
     m = Matrix(rng, rows * 4096)
     m.shape(4096)
@@ -573,5 +592,7 @@ if __name__ == "__main__":
         wb.timing(COPY, timing(copies), 8 * 2**27)
         time_adamw(generator, 2**26)
         sweep(matrix, (1024, 2048, 4096, 8192))
+        resident = wb.device()["multiprocessors"] * 2
+        sweep_blocks(matrix, tuple(resident * i // 32 for i in range(24, 33)))
     else:
         print("no GPU: nothing is timed")
