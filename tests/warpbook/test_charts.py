@@ -272,6 +272,12 @@ def test_a_curve_s_scale_is_the_range_s_or_the_page_s(values):
     assert "0" in texts(draw("curve read.sweep y=linear", "x", "en", values))
 
 
+def test_a_scale_near_the_numbers_is_owned_up_to(values):
+    near = draw("curve latency y=near", "x", "en", values)
+    assert "0" not in texts(near) and near.count("the vertical axis does not begin at 0") == 2  # seen and heard
+    assert "does not begin" not in draw("curve latency", "x", "en", values)
+
+
 def test_series_are_told_apart_by_more_than_colour(values):
     made = draw("curve read.sweep write.sweep", "x", "en", values)
     markers = [set(re.findall(rf'<svg class="wb-marker[^"]*wb-s{kind}"[^>]*>(<.*?/>)', made)) for kind in (0, 1)]
@@ -397,7 +403,7 @@ def test_drawings_are_well_formed_and_keep_their_text_s_size(values, chart):
         ("bars v0.rate v1.rate cut=0.9 upto=v0.rate", "chart:bars v0.rate v1.rate cut=0.9 upto=v0.rate: cut= is for "
                                                       "bars without reference= and upto="),
         ("curve latency read.sweep", 'chart:curve latency read.sweep: "read.sweep" is in B/s where "latency" is in s'),
-        ("curve latency y=big", "chart:curve latency y=big: y=big is neither y=log nor y=linear"),
+        ("curve latency y=big", "chart:curve latency y=big: y=big is none of y=log, y=linear, y=near"),
         ("curve latency at=copy.rate", 'chart:curve latency at=copy.rate: "copy.rate" is in B/s, the axis in B'),
         ("curve zero", "chart:curve zero: x has 0, which a logarithmic axis cannot show; write x=linear"),
         ("curve latency labels=a|b", "chart:curve latency labels=a|b: 2 labels, 1 names; divide them with |"),

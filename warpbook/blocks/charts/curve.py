@@ -21,6 +21,7 @@ WORDS = {
         "comma": ", ",
         "semicolon": "; ",
         "within": "only {shown} of {all} recorded points are shown",
+        "near": "the vertical axis does not begin at 0",
         "copy": "copy",
         "l2": "L2",
     },
@@ -33,6 +34,7 @@ WORDS = {
         "comma": "、",
         "semicolon": "；",
         "within": "只画出了 {all} 个记录点中的 {shown} 个",
+        "near": "纵轴不从 0 开始",
         "copy": "拷贝",
         "l2": "L2",
     },
@@ -98,6 +100,8 @@ def curve(source: Source) -> str:
     shown, recorded = (sum(len(one.points) for one in some) for some in (found, whole))
     if shown < recorded:
         title += words["semicolon"] + words["within"].format(shown=shown, all=recorded)
+    if plot.y.low > 0 and not plot.y.base:
+        title += words["semicolon"] + words["near"]
     if any(series.has_spread for series in found):
         title += words["semicolon"] + words["band"]
     if levels or uprights:
@@ -153,17 +157,20 @@ def y_scale(source: Source, found: list[Series], more: list[float]) -> Scale:
     numbers = more + [n for series in found for point in series.points for n in (point.y, point.high)]
     lows = more + [n for series in found for point in series.points for n in (point.y, point.low)]
     low, high = min(lows), max(numbers)
-    wanted = choice(source, "y") or ("log" if low > 0 and high / low >= WIDE else "linear")
+    wanted = choice(source, "y", "near") or ("log" if low > 0 and high / low >= WIDE else "linear")
     if wanted == "log":
         positive = logarithmic("y", [min(point.y for series in found for point in series.points), high], 10)
         return Scale(max(low, positive.low / 3) / 1.15, high * 1.15, 10)
+    if wanted == "near":  # for differences of a few per cent; the caption says that 0 is not shown
+        room = (high - low) / 8 or abs(high) / 8
+        return Scale(low - room, high + room, 0)
     return Scale(min(0.0, low), high * 1.05 or 1.0, 0)
 
 
-def choice(source: Source, key: str) -> str:
-    found = source.options.get(key, "")
-    if found not in ("", "log", "linear"):
-        raise BookError(f"{key}={found} is neither {key}=log nor {key}=linear")
+def choice(source: Source, key: str, *more: str) -> str:
+    found, ways = source.options.get(key, ""), ("log", "linear", *more)
+    if found not in ("", *ways):
+        raise BookError(f"{key}={found} is none of " + ", ".join(f"{key}={way}" for way in ways))
     return found
 
 
