@@ -87,7 +87,8 @@ def losses(logits: Array, label: Array, smoothing: float = 0) -> Array:
     """The cross-entropy of each row: minus the sum of q log p. The kernel never takes the logarithm of a p."""
     x = logits.astype(np.float64)
     log_p = x - np.logaddexp.reduce(x, axis=-1, keepdims=True)
-    return -(wanted(label, x.shape[-1], smoothing) * log_p).sum(-1)
+    q = wanted(label, x.shape[-1], smoothing)
+    return -np.multiply(q, log_p, where=q > 0, out=np.zeros_like(x)).sum(-1)  # 0 log 0 is 0
 
 
 def losses_backward(logits: Array, label: Array, weight: float, smoothing: float = 0) -> Array:

@@ -106,7 +106,8 @@ __device__ Part of_row(Part p) {
 
 // The loss of a row whose target has the logit `at`: the label's share of it is 1 - smoothing, everybody's smoothing / n.
 __device__ float loss_of(Part p, float at, int n, float smoothing) {
-    return p.m + logf(p.s) - (1 - smoothing) * at - smoothing * (p.x / n);
+    float shared = smoothing > 0 ? smoothing * (p.x / n) : 0;  // without smoothing, a logit of -infinity is harmless
+    return p.m + logf(p.s) - (1 - smoothing) * at - shared;
 }
 // --8<-- [end:part]
 
@@ -197,7 +198,7 @@ __global__ void norm_columns(const float* partial, float* out, int lines, int n)
     int c = blockIdx.x * 32 + threadIdx.x;
     float s = 0;
     if (c < n)
-#pragma unroll 8
+#pragma unroll 4
         for (int i = threadIdx.y; i < lines; i += 32) s += partial[((Index)blockIdx.y * lines + i) * n + c];
     tile[threadIdx.y][threadIdx.x] = s;
     __syncthreads();

@@ -190,6 +190,12 @@ def check_classifier(rng: np.random.Generator, rows: int, n: int) -> float:
     label[rng.integers(rows)] = -1
     label[-1] = n - 1
     worst, weight = 0.0, 1 / max(1, int((label >= 0).sum()))
+    masked = np.where((np.arange(n) % 3 == 1) & (np.arange(n) != label[:, None]), np.float32(-np.inf), x)
+    of_dx, of_loss = loss_bounds(np.maximum(masked, x.min(1, keepdims=True) - 100), label, weight)
+    for kind in ("classifier", "classifier_online"):
+        got, loss = run_classifier(masked, label, weight, 0, kind)
+        wb.check(got, ref.losses_backward(masked, label, weight), of_dx, f"gradient by {kind}, some logits -infinity")
+        wb.check(loss, ref.losses(masked, label), of_loss, f"loss by {kind}, some logits -infinity")
     for smoothing in (0, 0.1):
         of_dx, of_loss = loss_bounds(x, label, weight)
         for kind in ("classifier", "classifier_online"):
