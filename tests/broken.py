@@ -7,7 +7,7 @@ from pathlib import Path
 
 from warpbook.book import Book, here
 
-HELPERS = ("warpbench.py", "warppairs.py")
+HELPERS = ("tensormaps.py", "warpbench.py", "warppairs.py")
 
 
 def copy_programs(folder: Path, *articles: str) -> Book:

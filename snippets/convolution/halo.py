@@ -4,7 +4,6 @@ python halo.py             check; on a GPU also time 32 images of 56 x 56 with 6
 python halo.py --profile   launch the kernel once for a profiler
 """
 
-import ctypes
 import functools
 import math
 import sys
@@ -18,26 +17,11 @@ import warpbench as wb
 from _conv import LIMIT, Layer, shape_of
 from conv import MAP, SMALL, Checked, Half, record
 from pycuda import compiler
+from tensormaps import tensor_map
 from warppairs import Side, pairs, share_of
 
 TEAMS, TILE, HALO = 2, (8, 14), (10, 16)  # as in halo.cu; columns and rows
 SHARED = 128 * (9 * 64 + TEAMS * 2 * math.prod(HALO)) + 8 * (1 + 2 * TEAMS)  # weights, halos, barriers
-HALF, SWIZZLE = 6, 3  # in cuda.h: CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_SWIZZLE_128B
-
-
-def box_map(address: Any, shape: tuple[int, ...], box: tuple[int, ...]) -> np.ndarray:
-    """How the copy engine copies boxes of an array in fp16; the innermost dimension, 64 elements of a box, is first."""
-    room = np.zeros(192, np.uint8)  # 128 bytes that begin at a multiple of 64
-    found, n = room[-room.ctypes.data % 64 :][:128], len(shape)
-    strides = [2 * math.prod(shape[:i]) for i in range(1, n)]
-    longs, words = ctypes.c_uint64, ctypes.c_uint32
-    status = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
-        ctypes.c_void_p(found.ctypes.data), HALF, n, ctypes.c_void_p(int(address)), (longs * n)(*shape),
-        (longs * (n - 1))(*strides), (words * n)(*box), (words * n)(*[1] * n), 0, SWIZZLE, 2, 0,
-    )  # fmt: skip
-    if status:
-        raise RuntimeError(f"an array of {shape}: cuTensorMapEncodeTiled says {status}")
-    return found
 
 
 @functools.cache
@@ -59,9 +43,9 @@ class Halo(Half):
         if layer.k % 64 or layer != Layer(layer.n, layer.h, layer.w, 64, layer.k, pad=layer.pad):
             raise ValueError(f"{layer}: halo.cu takes 3 x 3 taps, stride 1, 64 channels and a multiple of 64 filters")
         self.maps = np.concatenate([
-            box_map(self.at[0], (64, layer.w, layer.h, layer.n), (64, *HALO, 1)),
-            box_map(self.at[1], (9 * 64, layer.k), (64, 64)),
-            box_map(self.y, (layer.k, layer.q, layer.p, layer.n), (64, *TILE, 1)),
+            tensor_map(self.at[0], (64, layer.w, layer.h, layer.n), (64, *HALO, 1)),
+            tensor_map(self.at[1], (9 * 64, layer.k), (64, 64)),
+            tensor_map(self.y, (layer.k, layer.q, layer.p, layer.n), (64, *TILE, 1)),
         ])  # fmt: skip
         self.kernel = module().get_function("conv_halo")
         self.kernel.set_attribute(LIMIT, SHARED)

@@ -4,7 +4,6 @@ python wgmma.py             check, then time 64 heads, n = 4096
 python wgmma.py --profile   launch it once for a profiler
 """
 
-import ctypes
 import sys
 
 import numpy as np
@@ -14,39 +13,7 @@ import warpbench as wb
 from _flash import LOG2E, Array, Forward, Kernel, Mma, Shape, fresh
 from flash import note, spiked, time_one, torch_fused
 from pycuda import compiler
-
-
-# --8<-- [start:map]
-def tensor_map(array: Array, rows: int) -> bytes:
-    """What the copy engine must know of an array of heads × n × d halves to fetch `rows` rows and 64 columns of it.
-
-    PyCUDA has no name for cuTensorMapEncodeTiled, so the driver's library is asked.
-    """
-    heads, n, d = array.shape
-    room = ctypes.create_string_buffer(128 + 64)
-    at = -(-ctypes.addressof(room) // 64) * 64  # a map lies at a multiple of 64 bytes
-    longs, words = ctypes.c_uint64, ctypes.c_uint32
-    status = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
-        ctypes.c_void_p(at),
-        6,  # float16
-        3,  # dimensions, the innermost first
-        ctypes.c_void_p(int(array.gpudata)),
-        (longs * 3)(d, n, heads),
-        (longs * 2)(2 * d, 2 * d * n),  # bytes from row to row, from head to head
-        (words * 3)(64, rows, 1),
-        (words * 3)(1, 1, 1),
-        0,  # rows are whole
-        3,  # 16-byte chunks swizzled within 128 bytes, as mma.cu does by hand
-        2,  # the L2 fetches 128 bytes
-        0,  # what lies outside is zero
-    )
-    if status:
-        raise RuntimeError(f"cuTensorMapEncodeTiled: error {status}")
-    return ctypes.string_at(at, 128)
-
-
-# --8<-- [end:map]
-
+from tensormaps import tensor_map
 
 # --8<-- [start:settings]
 BEST = {  # of wgmma.cu, by head size
@@ -75,8 +42,9 @@ class Wgmma:
 
     def __call__(self, q: Array, k: Array, v: Array, out: Array, lse: Array, shape: Shape) -> None:
         if self.mapped != (q, k, v):
-            maps = tensor_map(q, self.rows) + tensor_map(k, self.keys) + tensor_map(v, self.keys)
-            cuda.memcpy_htod(self.maps, maps)
+            parts, whole = ((q, self.rows), (k, self.keys), (v, self.keys)), (shape.d, shape.n, shape.heads)
+            maps = [tensor_map(array.gpudata, whole, (64, rows, 1)) for array, rows in parts]
+            cuda.memcpy_htod(self.maps, np.concatenate(maps))
             self.mapped = q, k, v
         sizes = np.int32(shape.n), np.float32(shape.scale * LOG2E), np.int32(shape.causal)
         self.kernel((-(-shape.n // self.rows), shape.heads), out, lse, *sizes)

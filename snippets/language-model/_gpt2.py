@@ -1,6 +1,5 @@
 """GPT-2's shapes in PyCUDA: bf16 with fp32 master weights. One launch after the other on one stream, no atomics."""
 
-import ctypes
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 import pycuda.driver as cuda
 import warpbench as wb
 from pycuda import compiler
+from tensormaps import BFLOAT16, tensor_map
 
 Arrays = dict[str, np.ndarray]
 HEAD = 64  # channels of a head, and columns of a box that the copy engine fetches
@@ -91,28 +91,10 @@ def start(rng: np.random.Generator, config: Config, size: float = 0.02) -> Array
     return found
 
 
-# --8<-- [start:map]
 @functools.cache
-def driver() -> ctypes.CDLL:
-    return ctypes.CDLL("libcuda.so.1")  # PyCUDA has no name for cuTensorMapEncodeTiled
-
-
-@functools.cache
-def tensor_map(address: int, rows: int, columns: int) -> np.ndarray:
-    """A bf16 matrix for the copy engine, in boxes of 64 x 64, swizzled within 128 bytes; zeros outside."""
-    room = np.zeros(192, np.uint8)
-    place = room[-room.ctypes.data % 64 :][:128]  # a map lies at a multiple of 64
-    longs, words = ctypes.c_uint64, ctypes.c_uint32
-    status = driver().cuTensorMapEncodeTiled(
-        ctypes.c_void_p(place.ctypes.data), 9, 2, ctypes.c_void_p(address),
-        (longs * 2)(columns, rows), (longs * 1)(2 * columns), (words * 2)(64, 64), (words * 2)(1, 1), 0, 3, 2, 0,
-    )  # fmt: skip
-    if status:
-        raise RuntimeError(f"a map of {rows} x {columns} elements: cuTensorMapEncodeTiled says {status}")
-    return place
-
-
-# --8<-- [end:map]
+def box_map(address: int, rows: int, columns: int) -> np.ndarray:
+    """A bf16 matrix for the copy engine, in boxes of 64 x 64."""
+    return tensor_map(address, (columns, rows), (64, 64), BFLOAT16)
 
 
 @functools.cache
@@ -144,8 +126,8 @@ class Matrix:
     @property
     def map(self) -> np.ndarray:
         if self.in_heads:
-            return tensor_map(self.address, self.rows * self.columns // HEAD, HEAD)
-        return tensor_map(self.address, self.rows, self.columns)
+            return box_map(self.address, self.rows * self.columns // HEAD, HEAD)
+        return box_map(self.address, self.rows, self.columns)
 
 
 class Kernels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from broken import break_in_one_place, copy_programs
+from broken import HELPERS, break_in_one_place, copy_programs
 
 from warpbook.book import SOFTCUDA, here
 from warpbook.records import records
@@ -86,7 +86,7 @@ BROKEN = [  # (what is broken, what stands there, what to write instead)
 ]
 
 
-@pytest.mark.inputs("snippets/convolution", "snippets/matmul-tensor", "snippets/warpbench.py", "snippets/warppairs.py")
+@pytest.mark.inputs("snippets/convolution", "snippets/matmul-tensor", *(f"snippets/{name}" for name in HELPERS))
 @pytest.mark.parametrize(("what", "right", "wrong"), BROKEN, ids=[what for what, *_ in BROKEN])
 def test_a_wrong_halo_is_noticed(
     tmp_path: Path, what: str, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from broken import break_in_one_place, copy_programs
+from broken import HELPERS, break_in_one_place, copy_programs
 
 from warpbook.book import Book, here
 from warpbook.run.run import RunError, run_program
@@ -33,7 +33,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return copy_programs(tmp_path_factory.mktemp("gpt2"), "language-model", *SHARED)
 
 
-@pytest.mark.inputs(*(f"snippets/{one}" for one in ("language-model", *SHARED, "warpbench.py", "warppairs.py")))
+@pytest.mark.inputs(*(f"snippets/{one}" for one in ("language-model", *SHARED, *HELPERS)))
 @pytest.mark.parametrize(("what", "file", "right", "wrong"), BROKEN, ids=[one[0] for one in BROKEN])
 def test_a_broken_kernel_is_noticed(copied: Book, what: str, file: str, right: str, wrong: str) -> None:
     path = copied.snippets / "language-model" / file
