@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import string
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,11 @@ def entry(cause: str, triton: bool = False) -> dict[str, str]:
     own: dict[str, str] = table()["triton"].get(cause, {}) if triton else {}
     found: dict[str, str] = own or table()["cause"].get(cause, {})
     return found
+
+
+def names(cause: str, triton: bool = False) -> set[str]:
+    """The values that a cause's sentence is filled with; empty if there is no such cause."""
+    return {field for _, field, _, _ in string.Formatter().parse(entry(cause, triton).get("en", "")) if field}
 
 
 def section(cause: str, triton: bool = False) -> str:

@@ -20,7 +20,8 @@ from typing import Any
 from warpjudge import compiler, counters, limits, soft, triton_compiler, words
 from warpjudge.exercise import Exercise, ExerciseError, Random, Size, as_size, load
 
-FIRST_ACTS = {"read": "read", "write": "write", "atomic operation": "atomic"}
+ACTS = {"read": "read", "reads": "read", "write": "write", "writes": "write", "atomic operation": "atomic"}
+DEADLOCKS = ("barrier", "mbarrier")  # nothing was stopped: the checker saw that no thread can go on
 ORDER = ("compile", "endless", "wrong", "slow")
 MOST_MESSAGES = 5
 PRINTED = 16 << 10
@@ -291,7 +292,7 @@ class Judgement:
         if error := checked.get("error") or profile.get("error"):
             raise ExerciseError(error)
         messages = self.findings(checker.records(), list(size))
-        deadlock = [one for one in messages if one["cause"] == "barrier"]
+        deadlock = [one for one in messages if one["cause"] in DEADLOCKS]
         if (checked.get("endless") or checked.get("killed")) and not deadlock:
             messages.insert(0, self.endless(list(size)))
         elif checked.get("broken") and not messages:
@@ -321,11 +322,11 @@ class Judgement:
         messages = []
         size = self.last_size(checked)
         findings = self.findings(checker.records(checked.get("marks")), size)
-        deadlock = [one for one in findings if one["cause"] == "barrier"]
+        deadlock = [one for one in findings if one["cause"] in DEADLOCKS]
         if ("endless" in checked or checked.get("killed")) and not deadlock:
             messages.append(self.endless(checked.get("endless", [])))
         if "endless" in checked:  # a barrier that waits for ever
-            findings.sort(key=lambda one: one["cause"] != "barrier")
+            findings.sort(key=lambda one: one["cause"] not in DEADLOCKS)
         causes = self.cause_messages(checked.get("causes", []), rows)
         if not checked.get("causes"):
             for one in profile.get("runs", []):
@@ -421,33 +422,40 @@ class Judgement:
         _check = soft.part("_check")
         out: list[dict[str, Any]] = []
         for one in _check.read(records):
-            kind = one["kind"]
-            if kind == "leak" or one.get("library"):
+            if one["kind"] in ("leak", "interrupted", "timeout") or one.get("library"):
                 continue
-            first, second = one.get("first"), one.get("second")
-            if kind == "race" and one.get("what") == "blocks":
-                kind = "race-blocks"
-            elif kind == "race" and one.get("what") == "one instruction":
-                kind = "race-one-instruction"
-            if kind in ("interrupted", "timeout", "mbarrier") or "still ran after" in one.get("message", ""):
+            if "still ran after" in one.get("message", ""):
                 continue
-            lines = [who["line"] for who in (first, second) if who and who["file"].endswith(self.compiled.name)]
-            values: dict[str, Any] = {
-                "space": one.get("space", "global"),
-                "what": one.get("message", one.get("text", "")),
-            }
-            for key, who, line in (("first", first, "line"), ("second", second, "other_line")):
-                if who:
-                    values |= {key: person(who, one), line: who["line"], f"does_{key}": acts(who)}
-                    values[f"{key}_program"] = short(list(who["block"]))
-            pair = second or kind != "async-copy"  # its words name two lines
-            cause = kind if kind in words.table()["cause"] and first and pair else "fault"
-            if cause == "fault":
-                values["what"] = " ".join(str(values["what"]).split())[:300]
+            places = [one[who] for who in ("first", "second") if who in one]
+            lines = [who["line"] for who in places if who["file"].endswith(self.compiled.name)]
+            cause, values = explain(one, self.exercise.is_triton)
             said = self.say("wrong", cause, values, list(dict.fromkeys(lines)), one.get("size") or size)
             if sum(other["cause"] == cause for other in out) < 2:
                 out.append(said)
         return out
+
+
+def explain(finding: dict[str, Any], triton: bool = False) -> tuple[str, dict[str, Any]]:
+    """The cause of a finding of softcuda's checker, and the values for its sentence.
+
+    The cause is the kind, with what it was if there are words for that: "race-blocks", "race".  If the words name what
+    the finding lacks, or there are none, softcuda's own sentence is quoted.
+    """
+    message = finding.get("message", "")  # of a launch that failed
+    values: dict[str, Any] = {"space": finding.get("space", "global")}
+    for key, line in (("first", "line"), ("second", "other_line")):
+        if who := finding.get(key):
+            values |= {key: person(who, finding), line: who["line"], f"does_{key}": acts(who)}
+            values[f"{key}_program"] = short(list(who["block"]))
+    if fault := soft.part("_check").FAULT.match(message):
+        values["detail"] = fault["what"]
+    kind = finding["kind"]
+    for cause in (f"{kind} {finding.get('what', '')}".lower().replace(" ", "-"), kind):
+        names = words.names(cause, triton)
+        if names and names <= {*values, "size"}:
+            return cause, values
+    values["what"] = " ".join((message or finding.get("text", "")).split())[:300]
+    return "fault" if message else "finding", values
 
 
 def person(who: dict[str, Any], finding: dict[str, Any]) -> dict[str, Any]:
@@ -464,7 +472,7 @@ def short(numbers: list[int]) -> str:
 
 
 def acts(who: dict[str, Any]) -> str:
-    return FIRST_ACTS.get(who.get("does", ""), "read")
+    return ACTS.get(who.get("does", ""), "read")
 
 
 def rounded(numbers: dict[str, float]) -> dict[str, float]:

@@ -17,8 +17,9 @@ import pytest
 from background import background
 from warpjudge import Budget, ExerciseError, Judge, counters, load, runs, words
 from warpjudge.diagnose import where
-from warpjudge.worker import Child
+from warpjudge.worker import Child, explain
 
+from softcuda import _check, _sarif
 from warpbook.book import here
 from warpbook.exercises import exercises
 
@@ -236,6 +237,17 @@ def test_every_sentence_exists_in_both_languages_and_its_section_in_the_book() -
             assert page and f"#{anchor} }}" in page.read_text("utf-8"), section
 
 
+def test_every_kind_of_finding_that_a_kernel_can_cause_has_words() -> None:
+    """A kind of softcuda check, and what it may be if that has a hint of its own, so that no new one is forgotten."""
+    of_no_kernel = {"leak", "timeout", "failure"}  # the program's; and what the causes does-not-end and fault are for
+    worded_alike = {"race in one line", "writes in one line", "warp-synchronous in one line"}
+    worded_alike |= {"uninitialised global", "uninitialised shared"}
+    names = {"race between blocks": "race-blocks", "race in one instruction": "race-one-instruction"}
+    due = {names.get(hint, hint).replace(" ", "-").lower() for hint in _check.HINTS.keys() - worded_alike}
+    due |= _check.TITLES.keys() | _sarif.RULES.keys()
+    assert due - of_no_kernel - words.table()["cause"].keys() == set()
+
+
 OWN = """
 import numpy as np
 from warpjudge import Budget, Cause, Exercise, Launch
@@ -358,3 +370,217 @@ def test_a_causes_numpy_numbers_reach_the_verdict(tmp_path: Path) -> None:
     assert Child("check", tmp_path, lambda: held).wait() == {"values": {"row": 3, "share": 0.5, "rows": [0, 1]}}
     unknown = Child("profile", tmp_path, lambda: {"values": {1, 2}}).wait()
     assert unknown == {"error": "TypeError: a cause holds {1, 2}, which is neither a number, a text nor a list"}
+
+
+# --- what softcuda check finds ----------------------------------------------------------------------------------------
+
+COPIED = """
+from warpjudge import Exercise, Launch
+
+exercise = Exercise(
+    kernel="void reversed(const float* x, float* y, int n)",
+    sizes=[64],
+    inputs=lambda random, n: {"x": random.floats(n), "n": n},
+    reference=lambda x, n: {"y": x[::-1].astype("float64")},
+    launch=lambda n: Launch(grid=1, block=n),
+)
+"""
+QUEUE = exercises.find(BOOK, "matmul-tensor/queue")
+# The functions for mbarriers and copies are those of an exercise.
+BEGIN = (
+    "#include <cuda_pipeline.h>\n"
+    + QUEUE.stub.partition("// y[b][t]")[0]
+    + r"""
+#define STORE(to, from) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;\n" \
+                                     "cp.async.bulk.commit_group;" ::"l"(to), "r"(address(from)) : "memory")
+#define HAS_READ() asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")
+#define FETCH(to, from, at) arrive_and_expect(at, 256); copy(to, from, 256, at)
+__global__ void reversed(const float* x, float* y, int n) {
+    int t = threadIdx.x;
+    __shared__ __align__(128) float s[64];
+    __shared__ Barrier full[2];
+    if (t == 0) {
+        init(&full[0], 1);
+        init(&full[1], 1);
+        init_done();
+    }
+    __syncthreads();
+"""
+)
+WITHOUT_FENCE = BEGIN.replace("        init_done();\n", "").replace("init(&full[0], 1);", "init(&full[0], 1);  //!")
+# A cause: the body, whose lines that end in //! are named, {0} and {1}, and what is said of them in both languages.
+COPIES = {
+    "async-copy": (
+        """__pipeline_memcpy_async(&s[t], x + t, 4);  //!
+        __pipeline_commit();
+        __syncthreads();
+        y[t] = s[63 - t];  //!""",
+        "reads (line {1}) shared memory that an asynchronous copy (line {0}) may still be filling",
+        "读取（第 {1} 行）的共享内存，异步拷贝（第 {0} 行）可能还没有填完",
+    ),
+    "async-copy-bulk": (
+        """if (t == 0) { FETCH(s, x, &full[0]); }  //!
+        __syncthreads();
+        y[t] = s[63 - t];  //!""",
+        "reads (line {1}) shared memory that a bulk copy (line {0}) may still be filling",
+        "读取（第 {1} 行）的共享内存，批量拷贝（第 {0} 行）可能还没有填完",
+    ),
+    "async-copy-source": (
+        """s[63 - t] = x[t];
+        fence();
+        __syncthreads();
+        if (t == 0) STORE(y, s);  //!
+        __syncthreads();
+        s[t] = 0;  //!
+        if (t == 0) HAS_READ();""",
+        "writes (line {1}) shared memory that a bulk copy (line {0}) may still be reading",
+        "写入（第 {1} 行）的共享内存，批量拷贝（第 {0} 行）可能还在读取",
+    ),
+    "async-copy-copies": (
+        """if (t == 0) {
+            FETCH(s, x, &full[0]);  //!
+            FETCH(s, x, &full[1]);  //!
+        }
+        wait(&full[0], 0);
+        wait(&full[1], 0);
+        y[t] = s[63 - t];""",
+        "a bulk copy (line {1}) begins while an earlier one (line {0}) may still be using",
+        "批量拷贝（第 {1} 行）开始时，前一次拷贝（第 {0} 行）可能还在使用",
+    ),
+    "async-copy-exit": (
+        """s[63 - t] = x[t];
+        fence();
+        __syncthreads();
+        if (t == 0) STORE(y, s);  //!""",
+        "thread 0 ends while the bulk copy that it began (line {0}) may still be reading",
+        "线程 0 结束时，它发起的批量拷贝（第 {0} 行）可能还在读取",
+    ),
+    "proxy": (
+        """s[63 - t] = x[t];  //!
+        __syncthreads();
+        if (t == 0) {
+            STORE(y, s);  //!
+            HAS_READ();
+        }""",
+        "writes (line {0}) shared memory that a bulk copy (line {1}) then reads, with no fence.proxy.async between",
+        "写入（第 {0} 行）的共享内存，随后由批量拷贝（第 {1} 行）读取，中间没有 fence.proxy.async",
+    ),
+    "mbarrier-init": (
+        """if (t == 0) { FETCH(s, x, &full[0]); }  //!
+        wait(&full[0], 0);
+        y[t] = s[63 - t];""",
+        "initialises an mbarrier (line {0}), and a bulk copy (line {1}) reports to it with no fence between",
+        "初始化 mbarrier（第 {0} 行），随后批量拷贝（第 {1} 行）向它报告，中间没有内存栅栏",
+    ),
+    "mbarrier": (
+        """if (t >= 32) wait(&full[0], 0);  //!
+        __syncthreads();
+        y[63 - t] = x[t];""",
+        "thread 32 waits in line {0} for ever, since the phase of an mbarrier can never complete",
+        "线程 32 会在第 {0} 行一直等下去，因为 mbarrier 的这一阶段永远不会完成",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", words.LANGUAGES)
+@pytest.mark.parametrize("cause", COPIES)
+def test_a_copy_that_is_not_ordered_is_explained_at_its_lines(
+    judge: Judge, tmp_path: Path, cause: str, language: str
+) -> None:
+    (tmp_path / "judge.py").write_text(COPIED, "utf-8")
+    body, *said = COPIES[cause]
+    source = (WITHOUT_FENCE if cause == "mbarrier-init" else BEGIN) + body + "\n}\n"
+    marked = [number for number, line in enumerate(source.splitlines(), 1) if line.endswith("//!")]
+    verdict = judge(tmp_path, source, language=language, seed=1)
+    assert (verdict["verdict"], causes(verdict)) == ("wrong", [cause])
+    [message] = verdict["messages"]
+    assert message["lines"] == marked
+    assert said[words.LANGUAGES.index(language)].format(*marked) in message["text"]
+
+
+def test_a_run_that_waits_for_ever_at_an_mbarrier_says_so(judge: Judge, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(COPIED, "utf-8")
+    verdict = judge(tmp_path, BEGIN + COPIES["mbarrier"][0] + "\n}\n", mode="run")
+    assert (verdict["verdict"], causes(verdict)) == ("wrong", ["mbarrier"])
+
+
+def finding(kind: str, what: str, first: str, second: str = "") -> dict[str, Any]:
+    """A finding as softcuda's checker records it: thread 3 did `first` in line 7, thread 40 `second` in line 9."""
+    found: dict[str, Any] = {"kind": kind, "what": what, "grid": [1, 1, 1], "text": "what softcuda says"}
+    for key, does, line, thread in (("first", first, 7, 3), ("second", second, 9, 40)):
+        if does:
+            found[key] = {"does": does, "line": line, "file": "answer.cu", "thread": [thread, 0, 0], "block": [0, 0, 0]}
+    return found
+
+
+# nvcc takes no wgmma for the architecture that the judge compiles for, so these findings are written down.
+PRODUCTS = {
+    "wgmma-register": (
+        finding("wgmma-register", "", "owns", "writes"),
+        "thread 40 writes (line 9) a register that a wgmma (line 7) owns",
+        "线程 40 写入（第 9 行）的寄存器，在等待结束之前归 wgmma（第 7 行）所有",
+    ),
+    "wgmma-fence": (
+        finding("wgmma-fence", "", "writes", "uses"),
+        "thread 3 writes (line 7) a register with sums of a wgmma (line 9)",
+        "线程 3 写入（第 7 行）的寄存器存放 wgmma（第 9 行）的累加结果",
+    ),
+    "wgmma-fence-a": (
+        finding("wgmma-fence", "A", "writes", "uses"),
+        "thread 3 writes (line 7) a register of A that a wgmma (line 9) reads",
+        "线程 3 写入（第 7 行）的寄存器存放 A，随后由 wgmma（第 9 行）读取",
+    ),
+    "wgmma-fence-first": (
+        finding("wgmma-fence", "first", "uses"),
+        "thread 3 executes a wgmma (line 7) with no wgmma.fence before it",
+        "线程 3 执行 wgmma（第 7 行）之前没有 wgmma.fence",
+    ),
+    "wgmma-operand": (
+        finding("wgmma-operand", "", "writes", "reads"),
+        "thread 3 writes (line 7) shared memory that a wgmma (line 9) may still be reading",
+        "线程 3 写入（第 7 行）的共享内存，wgmma（第 9 行）可能还在读取",
+    ),
+    "wgmma-operand-other-warp": (
+        finding("wgmma-operand", "other warp", "writes", "reads"),
+        "thread 3 writes (line 7) shared memory that the wgmma (line 9) of another warp, that of thread 40,",
+        "线程 3 写入（第 7 行）的共享内存，另一个线程束（线程 40 所在）的 wgmma（第 9 行）可能还在读取",
+    ),
+    "proxy-fence": (
+        finding("proxy-fence", "", "writes", "reads"),
+        "thread 3 writes (line 7) shared memory that a wgmma (line 9) then reads",
+        "线程 3 写入（第 7 行）的共享内存，随后由 wgmma（第 9 行）读取",
+    ),
+    "race": (
+        finding("race", "read after write", "write", "read"),
+        "thread 3 writes (line 7) and thread 40 reads (line 9)",
+        "线程 3 写入（第 7 行）与线程 40 读取（第 9 行）",
+    ),
+    "finding": (finding("of-a-new-kind", "", "reads"), "softcuda check: what softcuda says", "softcuda check 报告："),
+}
+
+
+@pytest.mark.parametrize("cause", PRODUCTS)
+def test_a_finding_on_a_product_is_explained_at_its_lines(cause: str) -> None:
+    found, *said = PRODUCTS[cause]
+    name, values = explain(found)
+    assert name == cause
+    for language, text in zip(words.LANGUAGES, said, strict=True):
+        assert text in words.sentence(cause, values, language)
+
+
+@pytest.mark.parametrize(
+    ("cause", "body", "said"),
+    [
+        ("trap", "    if (n > 0) __trap();", "n = 1：线程 0 执行了 trap（第 2 行）"),
+        ("assertion", "    assert(n < 0);", "n = 1：第 2 行的断言对线程 0 不成立"),
+        ("invalid-free", "    free((void*)(x + 1));", "n = 1：线程 0 释放的内存不是 malloc() 给的"),
+        ("invalid-call", "    y[0] = ((float (*)())(size_t)(n + 4095))();", "n = 1：线程 0 调用的函数指针"),
+    ],
+)
+def test_a_launch_that_fails_is_explained_in_chinese_too(judge: Judge, cause: str, body: str, said: str) -> None:
+    source = kernel(body)
+    if cause == "assertion":
+        source = source.replace(HEAD, f"#include <cassert>\n#line 1\n{HEAD}")
+    [message] = judge(ONE.folder, source, language="zh")["messages"]
+    assert (message["cause"], message["lines"]) == (cause, [2])
+    assert message["text"].startswith(said)

@@ -38,6 +38,8 @@ DEADLOCK = re.compile(
     r"[^\n]*: (?:PTX line (?P<ptx_line>\d+)|(?P<file>[^\n:]+):(?P<line>\d+)) \((?P<instruction>[^()]*)\)",
     re.DOTALL,
 )
+# The first warp that waits at an mbarrier, for whose phase others may wait at a barrier.
+AT_MBARRIER = re.compile(DEADLOCK.pattern.replace(r", [^\n]*: (?:PTX", r", at an mbarrier [^\n]*: (?:PTX"), re.DOTALL)
 TITLES = {
     "race": "race in {space} memory",
     "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
@@ -334,10 +336,11 @@ def place_of(match: re.Match[str]) -> Finding:
 def understood(raw: Finding, program: Program) -> Finding:
     """A finding with all that is said of it."""
     finding = {key: value for key, value in raw.items() if key != "program"}
-    if "message" in finding and (match := FAULT.match(finding["message"])):
+    message = finding.get("message", "")
+    if match := FAULT.match(message):
         numbers = {key: [int(n) for n in match[key].split(",")] for key in ("block", "thread")}
         finding["first"] = {"does": "faults", **place_of(match), **numbers}
-    if "message" in finding and (match := DEADLOCK.match(finding["message"])):
+    if match := (finding["kind"] == "mbarrier" and AT_MBARRIER.match(message)) or DEADLOCK.match(message):
         lanes = int(match["lanes"], 16)
         x, y, _ = finding["block"]
         number = int(match["warp"]) * 32 + (lanes & -lanes).bit_length() - 1

@@ -276,8 +276,8 @@ pair("more_bytes_than_expected", "mbarrier", """
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
                      ::"r"(AT(s[0])), "l"(a), "r"(AT(&full[0])) : "memory");
     }
-    if (t < 32) wait(&full[0], 0);  //!
-    __syncthreads();  //!
+    if (t >= 32) wait(&full[0], 0);  //!
+    __syncthreads();
     b[t] = s[0][63 - t];
 """, fails=True)  # fmt: skip
 pair("an_arrival_too_few", "mbarrier", """

@@ -1,4 +1,4 @@
-// wrong: fault
+// wrong: proxy
 typedef unsigned long long Barrier;  // in shared memory
 
 __device__ unsigned address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
