@@ -33,13 +33,11 @@ FAULT = re.compile(
     r"(?:PTX line (?P<ptx_line>\d+)|(?P<file>.*):(?P<line>\d+)) \((?P<instruction>[^()]*)\)",
     re.DOTALL,
 )
-DEADLOCK = re.compile(
-    r"deadlock: kernel .+?, block \((?P<block>[\d,]+)\): .*?\n *warp (?P<warp>\d+), lanes (?P<lanes>0x[0-9a-f]+), "
-    r"[^\n]*: (?:PTX line (?P<ptx_line>\d+)|(?P<file>[^\n:]+):(?P<line>\d+)) \((?P<instruction>[^()]*)\)",
-    re.DOTALL,
+DEADLOCK = re.compile(r"deadlock: kernel .+?, block \((?P<block>[\d,]+)\): ", re.DOTALL)
+WAITING = re.compile(  # a warp of that, and where
+    r"\n *warp (?P<warp>\d+), lanes (?P<lanes>0x[0-9a-f]+), (?P<wait>[^\n]*): "
+    r"(?:PTX line (?P<ptx_line>\d+)|(?P<file>[^\n:]+):(?P<line>\d+)) \((?P<instruction>[^()]*)\)"
 )
-# The first warp that waits at an mbarrier, for whose phase others may wait at a barrier.
-AT_MBARRIER = re.compile(DEADLOCK.pattern.replace(r", [^\n]*: (?:PTX", r", at an mbarrier [^\n]*: (?:PTX"), re.DOTALL)
 TITLES = {
     "race": "race in {space} memory",
     "warp-synchronous": "lanes of a warp taken to run in step ({space} memory)",
@@ -340,13 +338,16 @@ def understood(raw: Finding, program: Program) -> Finding:
     if match := FAULT.match(message):
         numbers = {key: [int(n) for n in match[key].split(",")] for key in ("block", "thread")}
         finding["first"] = {"does": "faults", **place_of(match), **numbers}
-    if match := (finding["kind"] == "mbarrier" and AT_MBARRIER.match(message)) or DEADLOCK.match(message):
-        lanes = int(match["lanes"], 16)
+    if (match := DEADLOCK.match(message)) and (warps := list(WAITING.finditer(message))):
+        # The others may wait at a barrier for those that wait at an mbarrier.
+        cause = "at an mbarrier " if finding["kind"] == "mbarrier" else ""
+        warp = next((one for one in warps if one["wait"].startswith(cause)), warps[0])
+        lanes = int(warp["lanes"], 16)
         x, y, _ = finding["block"]
-        number = int(match["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
+        number = int(warp["warp"]) * 32 + (lanes & -lanes).bit_length() - 1
         finding["first"] = {
             "does": "waits",
-            **place_of(match),
+            **place_of(warp),
             "block": [int(n) for n in match["block"].split(",")],
             "thread": [number % x, number // x % y, number // (x * y)],
         }
